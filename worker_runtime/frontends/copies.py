@@ -5,7 +5,7 @@ Until one is loaded, and where it cannot be, its requests go to the core.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.scheduling.base import SchedulingContext
 from worker_runtime.errors import LoadFailed, RuntimeFault
 from worker_runtime.frontends.counts import taken
-from worker_runtime.frontends.messages import Copied, CopyForm, CopyRules
+from worker_runtime.frontends.messages import Copied, CopyForm, CopyRules, State
 from worker_runtime.frontends.remote import RemoteModel
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
 from worker_runtime.repository.layout import ModelDirectory
@@ -57,20 +57,10 @@ class Copies:
         self._told: dict[int, int] = {}
         self._loading = 0
 
-    def follow(self, forms: Sequence[CopyForm], models: Mapping[int, RemoteModel]) -> None:
+    def follow(self, state: State, models: Mapping[int, RemoteModel]) -> None:
         """Run what the core wants to run here, and nothing else."""
-        before, self._wanted = self._wanted, {}
-        for form in forms:
-            held = before.get(form.number)
-            # why the old one: a load that is under way looks whether its own is still wanted
-            self._wanted[form.number] = held if held is not None and held == form else form
-        for number, held in before.items():
-            if self._wanted.get(number) is not held:
-                self._let_go(number)
-        for number, form in self._wanted.items():
-            if before.get(number) is not form:
-                self._loading += 1
-                self._run(self._loading_tasks, self._bring_up(form, models[number]))
+        before, forms = self._wanted, {form.number: form for form in state.copies}
+        self._want({number: forms.get(number) or before[number] for number in state.runs}, models)
 
     def tell(self) -> None:
         """Report to the core what runs here, and what was counted since the last time."""
@@ -81,7 +71,7 @@ class Copies:
 
     async def close(self, grace_s: float) -> None:
         """Let what runs end within ``grace_s`` seconds; what is being loaded is given up."""
-        self.follow((), {})
+        self._want({}, {})
         if self._drains:
             await asyncio.wait(set(self._drains), timeout=grace_s)
         self._loads.shutdown(wait=False, cancel_futures=True)
@@ -94,6 +84,16 @@ class Copies:
         return bool(self._loading)
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _want(self, wanted: dict[int, CopyForm], models: Mapping[int, RemoteModel]) -> None:
+        before, self._wanted = self._wanted, wanted
+        for number, held in before.items():
+            if wanted.get(number) is not held:
+                self._let_go(number)
+        for number, form in wanted.items():
+            if before.get(number) is not form:
+                self._loading += 1
+                self._run(self._loading_tasks, self._bring_up(form, models[number]))
 
     def _run(self, tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)

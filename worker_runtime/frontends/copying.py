@@ -5,6 +5,7 @@ can have: a sequence's state, a cache, an order over all requests.
 """
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from worker_runtime.config.settings import Settings
@@ -22,21 +23,31 @@ class Copying:
     def __init__(self, manager: Manager, settings: Settings) -> None:
         self._manager = manager
         self._never = server_needs(settings)
-        self._said: set[tuple[int, str]] = set()
+        self._known: dict[int, tuple[list[bytes], CopyForm | None]] = {}
 
-    def form(self, number: int, model: ModelVersion) -> CopyForm | None:
-        """How to run it in a front end; None: only the core runs it, the log says why."""
-        if not wants_front_ends(model.config.parameters):
-            return None
+    def forms(self, models: Mapping[int, ModelVersion]) -> tuple[CopyForm, ...]:
+        """How front ends run those of ``models``, by number, that they run: the same objects each
+        time, until a model's instances change.
+        """
+        known, self._known = self._known, {}
+        for number, model in models.items():
+            if wants_front_ends(model.config.parameters):
+                groups = [group.SerializeToString() for group in model.config.instance_group]
+                held = known.get(number)
+                if held is None or held[0] != groups:
+                    held = (groups, self._form(number, model))
+                self._known[number] = held
+        return tuple([form for _, form in self._known.values() if form is not None])
+
+    def _form(self, number: int, model: ModelVersion) -> CopyForm | None:
+        """None: only the core runs it, the log says why."""
         reason = self._never or model_needs(model.config, cached=model.cached)
         if reason:
-            if (number, reason) not in self._said:
-                self._said.add((number, reason))
-                logger.warning(
-                    "model '%s' version %d runs in the core alone, although its parameter '%s' "
-                    "is true: %s",
-                    *(model.name, model.version, RUN_IN_FRONTENDS, reason),
-                )
+            logger.warning(
+                "model '%s' version %d runs in the core alone, although its parameter '%s' is "
+                "true: %s",
+                *(model.name, model.version, RUN_IN_FRONTENDS, reason),
+            )
             return None
         plan = self._plan(model)
         if plan is None:
@@ -46,7 +57,7 @@ class Copying:
             number=number,
             name=directory.name,
             version=model.version,
-            config=model.config.SerializeToString(deterministic=True),
+            config=model.config.SerializeToString(),
             path=str(directory.path),
             config_path=str(directory.config_path) if directory.config_path else None,
             files=dict(plan.seen.entries),

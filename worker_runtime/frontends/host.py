@@ -49,7 +49,7 @@ class FrontEnds:
         self._engine = engine
         self._refusals = refusals
         self._lag = lag
-        self._mirror = Mirror(engine, manager, Copying(manager, settings).form)
+        self._mirror = Mirror(engine, manager, Copying(manager, settings).forms)
         self._control = Control(
             engine, self._mirror, settings.http_options.max_input_bytes, self.look
         )

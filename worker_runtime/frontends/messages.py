@@ -218,7 +218,11 @@ class RegionForm(Message):
 
 
 class State(Message, tag="state"):
-    """All that front ends know by heart. ``ready`` is by key and version; see ``Directory``."""
+    """All that front ends know by heart. ``ready`` is by key and version; see ``Directory``.
+
+    ``runs`` are the models that a front end runs itself; ``copies`` those of them that are new, or
+    have other instances than before.
+    """
 
     epoch: int
     models: list[ModelForm]
@@ -229,7 +233,8 @@ class State(Message, tag="state"):
     stopping: bool
     tracing: bool
     log: LogOptions
-    copies: tuple[CopyForm, ...] = ()
+    copies: list[CopyForm] = []
+    runs: list[int] = []
 
 
 class Welcome(Message, tag="welcome"):

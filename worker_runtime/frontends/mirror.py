@@ -6,7 +6,7 @@ once all have seen what it changed, through whichever front end it came.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Protocol
 
@@ -24,6 +24,8 @@ class Viewer(Protocol):
 
     seen: int  # the number of the last state that it has looked at
     told: set[int]  # the models that it was told of
+    copies: tuple[CopyForm, ...]  # of those that it was told to run itself
+    spared: tuple[CopyForm, ...]  # as long as these are all, it runs none
 
     def tell(self, state: State) -> None: ...
 
@@ -33,13 +35,13 @@ class Viewer(Protocol):
 
 
 class Mirror:
-    """``copied`` tells of a model how front ends run it themselves, None: they do not."""
+    """``copied`` tells of the READY models, by number, which front ends run themselves, and how."""
 
     def __init__(
         self,
         engine: Engine,
         manager: Manager,
-        copied: Callable[[int, ModelVersion], CopyForm | None] = lambda _number, _model: None,
+        copied: Callable[[Mapping[int, ModelVersion]], tuple[CopyForm, ...]] = lambda _: (),
     ) -> None:
         self._engine = engine
         self._manager = manager
@@ -60,6 +62,7 @@ class Mirror:
         self.publish()
         viewer.seen = self.epoch
         viewer.told = set()
+        viewer.copies = ()
         self._viewers.append(viewer)
         viewer.tell(self._state(viewer))
 
@@ -140,12 +143,8 @@ class Mirror:
             engine.stopping,
             engine.tracer.active,
             engine.log.options,
-            self._look_at_copies({number for _, _, number in ready}),
+            self._copied({number: self.models[number] for _, _, number in ready}),
         )
-
-    def _look_at_copies(self, ready: set[int]) -> tuple[CopyForm, ...]:
-        forms = [self._copied(number, self.models[number]) for number in sorted(ready)]
-        return tuple([form for form in forms if form is not None])
 
     def _number(self, model: ModelVersion) -> int:
         number = self._by_id.get(id(model))
@@ -176,9 +175,14 @@ class Mirror:
         fresh = [_form(number, self.models[number]) for number in sorted(numbers - viewer.told)]
         viewer.told = numbers
         held = {key: list(numbers_of) for key, numbers_of in versions}
+        copies = copies if copies != viewer.spared else ()
+        had = {id(form) for form in viewer.copies}
+        viewer.copies = copies
         return State(
             *(self.epoch, fresh, list(ready), list(known), held, list(regions)),
-            *(stopping, tracing, log, copies),
+            *(stopping, tracing, log),
+            copies=[form for form in copies if id(form) not in had],
+            runs=[form.number for form in copies],
         )
 
 

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.structs import replace
-
 from worker_runtime.core.engine import Engine
 from worker_runtime.frontends.control import Control
 from worker_runtime.frontends.counts import add
@@ -54,8 +52,8 @@ class FrontEnd:
         self._control = control
         self._mirror = mirror
         self._counted = counted
-        self._spared = spared
-        self._copies: tuple[CopyForm, ...] = ()
+        self.spared = spared
+        self.copies: tuple[CopyForm, ...] = ()
         self.loads = False  # models that it is to run itself
         self._requests = RemoteRequests(engine, mirror.models, self._wake)
         self._said: list[Any] = []
@@ -93,11 +91,8 @@ class FrontEnd:
     # --- to it -----------------------------------------------------------------------------------
 
     def tell(self, state: State) -> None:
-        if state.copies and state.copies == self._spared:
-            state = replace(state, copies=())
-        if state.copies != self._copies:
-            self._copies = state.copies
-            self.loads = bool(state.copies)
+        if state.copies:
+            self.loads = True
         self.say(state)
 
     def count(self, question: int) -> None:

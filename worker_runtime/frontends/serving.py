@@ -129,13 +129,13 @@ class Process:
             self._run(self._close(said.grace_s, 0))
 
     def _follow_copies(self, state: State, engine: RemoteEngine) -> None:
-        if self._copies is None and state.copies and self._copy_rules is not None:
+        if self._copies is None and state.runs and self._copy_rules is not None:
             # why here: what runs models is tens of megabytes, and most front ends run none
             from worker_runtime.frontends.copies import Copies  # noqa: PLC0415
 
             self._copies = Copies(self._copy_rules, engine.say)
         if self._copies is not None and not self._closing:
-            self._copies.follow(state.copies, engine.models)
+            self._copies.follow(state, engine.models)
 
     def _run(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

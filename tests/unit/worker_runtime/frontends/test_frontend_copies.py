@@ -15,7 +15,7 @@ from tests.support import onnx_models as om
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from tests.unit.worker_runtime.frontends.test_frontend_mirror import Model, Served, Viewer
 from worker_runtime.backends.attempt import Attempt
-from worker_runtime.core.loading import LoadingRules, load_version, read_plan
+from worker_runtime.core.loading import LoadingRules, ModelPlan, load_version, read_plan
 from worker_runtime.core.model import wants_front_ends
 from worker_runtime.core.statistics import BatchCount, FailureReason, Statistics
 from worker_runtime.errors import ConfigInvalid
@@ -39,8 +39,8 @@ from worker_runtime.frontends.mirror import Mirror
 from worker_runtime.frontends.remote import RemoteModel
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.latency import PHASES, MetricsConfig, Summaries
-from worker_runtime.repository.fingerprint import fingerprint
-from worker_runtime.repository.layout import read_model
+from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
+from worker_runtime.repository.layout import ModelDirectory, read_model
 from worker_runtime.types.instances import Machine
 from worker_runtime.types.request import InferRequest
 from worker_runtime.types.triton_messages import model_config_pb2
@@ -99,37 +99,65 @@ def test_a_model_that_cannot_is_told_of_once(caplog: pytest.LogCaptureFixture) -
     model: Any = SimpleNamespace(name="m", version=1, config=config(WHOLE), cached=True)
     copying = Copying(SimpleNamespace(records={}), settings())  # type: ignore[arg-type]
     for _ in range(2):
-        assert copying.form(3, model) is None
+        assert copying.forms({3: model}) == ()
     assert [record.getMessage() for record in caplog.records] == [
         "model 'm' version 1 runs in the core alone, although its parameter "
         "'shoal_run_in_frontends' is true: it has a response cache"
     ]
 
 
-def test_a_form_that_changes_is_told_to_all() -> None:
-    served: Any = Served()
-    versions = [1]
+def test_a_form_is_made_anew_when_the_instances_change() -> None:
+    model: Any = SimpleNamespace(name="m", version=1, config=config(WHOLE), cached=False)
+    other: Any = SimpleNamespace(name="o", version=1, config=config(""), cached=False)
+    directory = ModelDirectory("m", Path("/m"), (1,), None)
+    plan = ModelPlan(directory, model.config, {}, False, seen=Fingerprint({"1/a": (1, 2)}))
+    held = SimpleNamespace(model=model, plan=plan)
+    manager: Any = SimpleNamespace(records={"m": SimpleNamespace(versions={1: held})})
+    copying = Copying(manager, settings())
+    [first] = copying.forms({3: model, 4: other})
+    assert (first.number, first.path, first.files) == (3, "/m", {"1/a": (1, 2)})
+    assert copying.forms({3: model, 4: other})[0] is first
+    model.config.instance_group[0].count = 2
+    [second] = copying.forms({3: model})
+    assert second.config == model.config.SerializeToString() != first.config
+    model.config.instance_group[0].kind = 1
+    assert copying.forms({3: model}) == ()
+    assert copying.forms({}) == ()
 
-    def copied(number: int, model: Any) -> CopyForm | None:
-        if model.name != "here":
-            return None
-        return CopyForm(number, "here", versions[0], b"", "/m", None, {})
+
+def test_what_is_to_run_is_told_once_and_to_nobody_who_is_spared() -> None:
+    served: Any = Served()
+    forms = {"here": _form(2, 1)}
+
+    def copied(models: Any) -> tuple[CopyForm, ...]:
+        return tuple(forms[model.name] for model in models.values() if model.name in forms)
 
     mirror = Mirror(served, served, copied)
-    viewer = Viewer()
-    mirror.join(viewer)
+    viewer, spared = Viewer(), Viewer()
+    spared.spared = (forms["here"],)
+    for one in (viewer, spared):
+        mirror.join(one)
     served.serve(Model("there"))
-    assert mirror.copies == viewer.states[-1].copies == ()
+    assert (mirror.copies, viewer.states[-1].runs) == ((), [])
     served.serve(Model("here"))
-    assert [form.number for form in viewer.states[-1].copies] == [2]
+    assert (viewer.states[-1].copies, viewer.states[-1].runs) == ([forms["here"]], [2])
+    assert (spared.states[-1].copies, spared.states[-1].runs) == ([], [])
+    served.serve(Model("another"))
+    assert (viewer.states[-1].copies, viewer.states[-1].runs) == ([], [2])
     told = len(viewer.states)
     mirror.publish()
     assert len(viewer.states) == told
-    versions[0] = 2
+    forms["here"] = _form(2, 5)
     mirror.publish()
-    assert [form.version for form in viewer.states[-1].copies] == [2]
+    assert [form.version for form in viewer.states[-1].copies] == [5]
+    assert [form.version for form in spared.states[-1].copies] == [5]
+    assert viewer.states[-1].runs == spared.states[-1].runs == [2]
     served.unload("here")
-    assert viewer.states[-1].copies == ()
+    assert (mirror.copies, viewer.states[-1].runs) == ((), [])
+
+
+def _form(number: int, version: int) -> CopyForm:
+    return CopyForm(number, "here", version, b"", "/m", None, {})
 
 
 # --- who counts ----------------------------------------------------------------------------------
@@ -246,7 +274,7 @@ class FrontEnd:
                 await asyncio.sleep(0.005)
 
     async def serve(self) -> None:
-        self.copies.follow([self.form], {1: self.model})
+        self.copies.follow(_state(self.form), {1: self.model})
         await self.until(lambda: self.model.copy is not None)
 
     def ask(self) -> RecordingSink:
@@ -269,7 +297,7 @@ async def test_it_runs_what_the_core_says_and_reports_it(front_end: FrontEnd) ->
     await front_end.serve()
     assert front_end.said[-1] == Copied({1: 0}, [], loading=False)
     copy = front_end.model.copy
-    front_end.copies.follow([_again(front_end.form)], {1: front_end.model})
+    front_end.copies.follow(_state(runs=(1,)), {1: front_end.model})
     assert front_end.model.copy is copy, "nothing has changed"
     front_end.ask()
     await front_end.until(lambda: copy.statistics.ends())
@@ -295,7 +323,7 @@ async def test_it_reports_by_itself(front_end: FrontEnd, monkeypatch: pytest.Mon
 async def test_what_runs_ends_where_it_is_before_a_copy_goes(front_end: FrontEnd) -> None:
     await front_end.serve()
     sink = front_end.ask()
-    front_end.copies.follow([], {})
+    front_end.copies.follow(_state(), {})
     assert front_end.model.copy is None
     await front_end.until(lambda: front_end.said[-1].waiting == {})
     assert (len(sink.delivered), sink.failed) == (1, [])
@@ -303,9 +331,9 @@ async def test_what_runs_ends_where_it_is_before_a_copy_goes(front_end: FrontEnd
 
 
 async def test_what_is_not_wanted_any_more_does_not_come(front_end: FrontEnd) -> None:
-    front_end.copies.follow([front_end.form], {1: front_end.model})
+    front_end.copies.follow(_state(front_end.form), {1: front_end.model})
     await asyncio.sleep(0)  # it begins to load
-    front_end.copies.follow([], {})
+    front_end.copies.follow(_state(), {})
     await front_end.until(lambda: front_end.said and front_end.said[-1].waiting == {})
     assert front_end.model.copy is None
 
@@ -319,23 +347,24 @@ async def test_files_that_have_changed_are_not_loaded(
         os.utime(file, ns=(1, 1))
     else:
         file.unlink()
-    front_end.copies.follow([front_end.form], {1: front_end.model})
+    front_end.copies.follow(_state(front_end.form), {1: front_end.model})
     await front_end.until(lambda: front_end.said)
     assert front_end.said == [Copied({}, [], loading=False)]
     assert front_end.model.copy is None
     [record] = [one for one in caplog.records if "cannot run in this front end" in one.message]
     assert "have changed since the core loaded them" in record.message
-    front_end.copies.follow([_again(front_end.form)], {1: front_end.model})
+    front_end.copies.follow(_state(runs=(1,)), {1: front_end.model})
     await asyncio.sleep(0)
     assert len(front_end.said) == 1, "it is not tried again"
 
 
-def _again(form: CopyForm) -> CopyForm:
-    """As it comes with the next state."""
-    state = State(1, [], [], [], {}, [], False, False, LogOptions(), (form,))
+def _state(*fresh: CopyForm, runs: tuple[int, ...] = ()) -> State:
+    """As it comes to a front end."""
+    wanted = [form.number for form in fresh] + list(runs)
+    state = State(1, [], [], [], {}, [], False, False, LogOptions(), list(fresh), wanted)
     [said] = BLOCKS.decode(encoded(Block([state], [], [], []))).said
     assert isinstance(said, State)
-    return said.copies[0]
+    return said
 
 
 async def test_the_end_does_not_wait_for_a_load(
@@ -349,7 +378,7 @@ async def test_the_end_does_not_wait_for_a_load(
         return load_version(*arguments)
 
     monkeypatch.setattr("worker_runtime.frontends.copies.load_version", slow)
-    front_end.copies.follow([front_end.form], {1: front_end.model})
+    front_end.copies.follow(_state(front_end.form), {1: front_end.model})
     await front_end.until(loads.is_set)
     await asyncio.wait_for(front_end.copies.close(60.0), 20)
     assert front_end.copies.still_loads
