@@ -153,7 +153,7 @@ class Copies:
         except Exception:
             logger.exception("unloading model '%s' version %d failed", model.name, model.version)
         finally:
-            self.tell()
+            self.tell()  # why before: what it has counted; and behind: that it is gone
             self._held.remove((number, model))
             self.tell()
         await self._loop.run_in_executor(None, heap.trim)

@@ -251,26 +251,40 @@ def test_a_model_whose_files_have_changed_is_not_loaded_in_another_state_than_th
         assert 'shoal_model_instances{model="simple",version="1"} 2' in server.metrics()
 
 
+WAITS = (
+    f"max_batch_size: 8\n{CPU}{HERE}dynamic_batching {{ preferred_batch_size: 8 "
+    "max_queue_delay_microseconds: %d }\n"
+)
+PENDING = 'nv_inference_pending_request_count{model="simple",version="1"}'
+
+
 def test_at_the_end_what_front_ends_run_is_answered(tmp_path: Path) -> None:
     root = tmp_path / "models"
-    om.save(
-        root,
-        "simple",
-        om.add_sub(),
-        f"max_batch_size: 8\n{CPU}{HERE}dynamic_batching {{ preferred_batch_size: 8 "
-        "max_queue_delay_microseconds: 4000000 }\n",
-    )
+    om.save(root, "simple", om.add_sub(), WAITS % 4_000_000)
     with serving(root) as server:
         mine = front_ends(server.process.pid)
         peers = [Peer(server) for _ in range(2)]
         with ThreadPoolExecutor(2) as pool:
             running = [pool.submit(peer.ask, "models/simple/infer", ADD) for peer in peers]
-            line = 'nv_inference_pending_request_count{model="simple",version="1"} 2'
-            wait_until(lambda: line in server.metrics(), "they wait for others, in front ends")
+            wait_until(lambda: f"{PENDING} 2" in server.metrics(), "they wait, in front ends")
             server.process.send_signal(signal.SIGTERM)
             assert [one.result(20)[0] for one in running] == [200, 200]
         assert server.process.wait(20) == 0
         assert not any(Path(f"/proc/{one}").exists() for one in mine)
+
+
+def test_a_core_that_is_killed_leaves_front_ends_their_last_answers(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    om.save(root, "simple", om.add_sub(), WAITS % 1_800_000)
+    with serving(root) as server:
+        mine = front_ends(server.process.pid)
+        peer = Peer(server)
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(peer.ask, "models/simple/infer", ADD)
+            wait_until(lambda: f"{PENDING} 1" in server.metrics(), "it waits, in a front end")
+            server.process.kill()
+            assert running.result(10)[0] == 200
+        wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in mine), "they end", 10)
 
 
 def test_a_model_that_cannot_run_in_front_ends_says_why_and_is_served(tmp_path: Path) -> None:
