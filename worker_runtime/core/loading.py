@@ -22,7 +22,7 @@ from worker_runtime.backends.base import (
 )
 from worker_runtime.backends.capabilities import capabilities_of, check_capabilities
 from worker_runtime.backends.catalog import backend
-from worker_runtime.core.model import Blueprint, own_policy
+from worker_runtime.core.model import Blueprint, own_policy, wants_front_ends
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
@@ -42,6 +42,7 @@ from worker_runtime.repository.complete import (
 )
 from worker_runtime.repository.config_json import read_json
 from worker_runtime.repository.ensembles import is_ensemble
+from worker_runtime.repository.fingerprint import Fingerprint
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory
 from worker_runtime.repository.normalise import (
@@ -109,7 +110,8 @@ class LoadingRules(Struct, frozen=True):
 class ModelPlan(Struct, frozen=True):
     """A configuration read and normalised, before any model is in memory.
 
-    ``namespace`` is its repository with --model-namespacing, "" otherwise.
+    ``namespace`` is its repository with --model-namespacing, "" otherwise. ``seen`` is how its
+    files looked before any of them was loaded.
     """
 
     directory: ModelDirectory
@@ -117,6 +119,7 @@ class ModelPlan(Struct, frozen=True):
     places: dict[str, Place]
     max_batch_given: bool
     namespace: str = ""
+    seen: Fingerprint = Fingerprint({})
 
     @property
     def versions(self) -> tuple[int, ...]:
@@ -211,6 +214,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules, attempt: At
             signature = signature_of(config, labels, scalars(config, loaded.graph))
         sequence = sequence_config(config, plan.directory.path)
         own_policy(config.parameters)
+        wants_front_ends(config.parameters)
         if rules.limiter is not None:
             rules.limiter.check(places_of(config))
         warm_up(config, signature, loaded, plan.directory.path)

@@ -41,8 +41,9 @@ from worker_runtime.types.signature import Signature, batch_tensors_of
 
 logger = logging.getLogger(__name__)
 MAX_QUEUE_SIZE = "shoal_max_queue_size"
-_LAST_ANSWERS_S = 5.0
 QUEUE_TIMEOUT_US = "shoal_queue_timeout_microseconds"
+RUN_IN_FRONTENDS = "shoal_run_in_frontends"
+_LAST_ANSWERS_S = 5.0
 
 
 class Blueprint(Struct, frozen=True):
@@ -308,6 +309,19 @@ def own_policy(parameters: Any) -> QueuePolicy:
         timeout_ns=found[QUEUE_TIMEOUT_US] * 1000,
         allow_override=found[QUEUE_TIMEOUT_US] > 0,
     )
+
+
+def wants_front_ends(parameters: Any) -> bool:
+    """Whether front ends are to run the model themselves, where they can.
+
+    Raises ConfigInvalid.
+    """
+    if RUN_IN_FRONTENDS not in parameters:
+        return False
+    text = parameters[RUN_IN_FRONTENDS].string_value
+    if text not in ("true", "false"):
+        raise ConfigInvalid(f"parameter '{RUN_IN_FRONTENDS}' is '{text}', expected true or false")
+    return bool(text == "true")
 
 
 def _policy(policy: Any) -> QueuePolicy:

@@ -100,12 +100,14 @@ class MemoryUsage(Struct, frozen=True):
 class Statistics:
     """``*_ns`` are sums over requests; the time of a batch counts for each request in it.
 
-    ``summaries`` and ``first_response`` are kept only where they were asked for.
+    ``summaries`` and ``first_response`` are kept only where they were asked for. ``elsewhere`` has
+    the requests that wait in copies of the model in other processes, by whose copy it is.
     """
 
     __slots__ = (
         *("batches", "cache_hit_count", "cache_hit_ns", "cache_miss_count", "cache_miss_ns"),
         "calls",
+        "elsewhere",
         *("execution_count", "fail_count", "fail_ns", "failures", "first_response"),
         *(
             "error_answer_count",
@@ -142,6 +144,7 @@ class Statistics:
         self.failures = dict.fromkeys(FailureReason, 0)
         self.batches: dict[int, BatchCount] = {}
         self.responses: dict[int, ResponseCount] = {}
+        self.elsewhere: dict[int, int] = {}
         self.calls: dict[str, CallCount] = {}  # that the model made, by the name of the callee
         self.memory: tuple[MemoryUsage, ...] = ()
         self.latencies = Latencies()
@@ -255,6 +258,11 @@ class Statistics:
         names = ("compute_input", "compute_infer", "compute_output")
         for name, duration_ns in zip(names, computed, strict=True):
             phases[name].observe(max(0, duration_ns) // _US, len(pairs))
+
+    @property
+    def copies(self) -> int:
+        """How often the model is in memory: here, and in other processes."""
+        return 1 + len(self.elsewhere)
 
     def failed(self, reason: FailureReason, duration_ns: int) -> None:
         """One request ended without an answer."""

@@ -7,7 +7,7 @@ Reply, whose answer goes back to the front end once all front ends know what the
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from worker_runtime.core.engine import Engine
@@ -23,15 +23,25 @@ from worker_runtime.protocols.http.routes import match
 
 logger = logging.getLogger(__name__)
 _JSON = b"application/json"
+_STATISTICS = "statistics"  # the kind of their route
+GRPC_STATISTICS = "/inference.GRPCInferenceService/ModelStatistics"
 
 Send = Callable[[HttpReply | GrpcReply], None]
 
 
 class Control:
-    """``max_input_bytes`` bounds documents, as for ``Admin``."""
+    """``max_input_bytes`` bounds documents, as for ``Admin``. ``look`` asks front ends what they
+    have counted."""
 
-    def __init__(self, engine: Engine, mirror: Mirror, max_input_bytes: int) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        mirror: Mirror,
+        max_input_bytes: int,
+        look: Callable[[], Awaitable[None]],
+    ) -> None:
         self._mirror = mirror
+        self._look = look
         self._handlers = Admin(engine, max_input_bytes).handlers
         self._queries = control_queries(engine)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -58,10 +68,21 @@ class Control:
         if route is None or route.kind not in self._handlers:
             reply.fail_with(InvalidArgument(f"'{call.path}' is not for the core"))
             return
-        try:
-            self._handlers[route.kind](cast("Any", reply), head, route, call.body)
-        except Exception as error:  # why so wide: a call must end, whatever happened
-            reply.fail_with(error)
+
+        def handle() -> None:
+            try:
+                self._handlers[route.kind](cast("Any", reply), head, route, call.body)
+            except Exception as error:  # why so wide: a call must end, whatever happened
+                reply.fail_with(error)
+
+        if route.kind == _STATISTICS and self._mirror.copies:
+            self._run(self._after_look(handle))
+        else:
+            handle()
+
+    async def _after_look(self, handle: Callable[[], None]) -> None:
+        await self._look()
+        handle()
 
     def grpc(self, call: GrpcCall, send: Send) -> None:
         self._run(self._answered(call, send))
@@ -69,6 +90,8 @@ class Control:
     async def _answered(self, call: GrpcCall, send: Send) -> None:
         try:
             query = self._queries[call.path]
+            if call.path == GRPC_STATISTICS and self._mirror.copies:
+                await self._look()
             found = query.answer(query.read(call.message))
             if inspect.isawaitable(found):
                 found = await found

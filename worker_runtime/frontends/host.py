@@ -13,11 +13,13 @@ from worker_runtime.config.settings import Listener, Settings
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.manager import Manager
 from worker_runtime.frontends.control import Control
-from worker_runtime.frontends.messages import Counts, Welcome
+from worker_runtime.frontends.copying import Copying
+from worker_runtime.frontends.messages import CopyForm, CopyRules, Counts, Welcome
 from worker_runtime.frontends.mirror import Mirror
 from worker_runtime.frontends.ports import reserved
 from worker_runtime.frontends.process import FrontEnd
 from worker_runtime.listeners import not_started
+from worker_runtime.machine import cores
 from worker_runtime.observability.metrics.connections import Load, Refusals
 from worker_runtime.observability.metrics.loop import LoopLag
 from worker_runtime.observability.metrics.text import Family
@@ -47,8 +49,10 @@ class FrontEnds:
         self._engine = engine
         self._refusals = refusals
         self._lag = lag
-        self._mirror = Mirror(engine, manager)
-        self._control = Control(engine, self._mirror, settings.http_options.max_input_bytes)
+        self._mirror = Mirror(engine, manager, Copying(manager, settings).forms)
+        self._control = Control(
+            engine, self._mirror, settings.http_options.max_input_bytes, self.look
+        )
         self._sockets: dict[str, list[socket.socket]] = {}
         self._running: dict[int, FrontEnd] = {}
         self._watches: list[asyncio.Task[None]] = []
@@ -100,8 +104,8 @@ class FrontEnds:
                 front_end.kill()
         await asyncio.gather(*(front_end.reaped() for front_end in running))
 
-    async def _begin(self, place: int) -> FrontEnd:
-        front_end = FrontEnd(self._engine, self._control, self._mirror, self._took_counts)
+    async def _begin(self, place: int, spared: tuple[CopyForm, ...] = ()) -> FrontEnd:
+        front_end = FrontEnd(self._engine, self._control, self._mirror, self._took_counts, spared)
         self._running[place] = front_end
         await front_end.start(
             self._welcome(place),
@@ -126,10 +130,14 @@ class FrontEnds:
                 "again in %g s",
                 *(pid, code, delay_s),
             )
+            # why: the memory may not be enough for them, and it would end again and again
+            spared = self._mirror.copies if front_end.loads else ()
+            if spared:
+                logger.error("it ended while it loaded models: the core alone runs them for it")
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2 or _SOON_S, _LATEST_S)
             try:
-                await self._begin(place)
+                await self._begin(place, spared)
             except OSError as error:
                 logger.error("a front end cannot be started: %s", error)
                 self._running[place].kill()
@@ -151,6 +159,7 @@ class FrontEnds:
             client_shared_memory=settings.client_shared_memory,
             handlers=self._control.handlers,
             queries=self._control.queries,
+            copies=copy_rules(settings),
         )
 
     # --- metrics ---------------------------------------------------------------------------------
@@ -213,6 +222,18 @@ class FrontEnds:
         family = Family(*BUFFERED, "gauge")
         family.add({}, buffered)
         yield family
+
+
+def copy_rules(settings: Settings) -> CopyRules:
+    return CopyRules(
+        # why so: together they compute with all cores, and each with no more than its part
+        cores=max(1, cores() // settings.frontends),
+        backend_settings={name: dict(held) for name, held in settings.backend_settings.items()},
+        allow_code=settings.allow_code,
+        longest_wait_ns=settings.max_queue_wait_ms * 1_000_000,
+        unload_timeout_s=settings.unload_timeout_s,
+        metrics=settings.metrics_config,
+    )
 
 
 def shared_out(limits: ConnectionLimits, number: int) -> ConnectionLimits:

@@ -12,6 +12,7 @@ from worker_runtime import errors
 from worker_runtime.config.settings import HttpOptions, Listener
 from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.observability.logging import LogOptions
+from worker_runtime.observability.metrics.latency import MetricsConfig
 from worker_runtime.types.listening import ConnectionLimits, GrpcOptions
 from worker_runtime.types.request import InferRequest, ParameterValue
 
@@ -111,6 +112,27 @@ class Counts(Message, tag="counts"):
     lag_s: float
 
 
+class ModelCounts(Message):
+    """What a model has counted in a front end; see ``counts``. Times are in nanoseconds."""
+
+    number: int
+    sums: list[int]
+    last_inference_ms: int
+    failures: dict[str, int]
+    batches: dict[int, tuple[int, int, int, int]]
+    latencies: list[list[int]]
+    summaries: dict[str, tuple[dict[int, int], int]] = {}
+
+
+class Copied(Message, tag="copied"):
+    """``waiting``: requests in the queues of the models that run in it, by model. ``loading``:
+    it has not tried all of those that it is to run."""
+
+    waiting: dict[int, int]
+    counts: list[ModelCounts]
+    loading: bool = False
+
+
 class Bundle(Message):
     """``plain`` has three numbers of each request that is nothing but raw, small tensors: its own,
     that of its plan, and when it arrived; ``ids`` has what clients call some of them, by number.
@@ -124,7 +146,7 @@ class Bundle(Message):
     ids: dict[int, str]
     entries: list[Entry]
     cancelled: list[int]
-    said: list[HttpCall | GrpcCall | Hello | Started | Seen | Counts]
+    said: list[HttpCall | GrpcCall | Hello | Started | Seen | Counts | Copied]
 
 
 # --- from the core to a front end ----------------------------------------------------------------
@@ -157,6 +179,33 @@ class ModelForm(Message):
     on_device: bool
 
 
+class CopyForm(Message):
+    """How a front end runs the model of that ``number`` itself.
+
+    ``config`` is its complete configuration, serialised; ``files`` how its folder looked before the
+    core loaded it, as entries of a ``Fingerprint``.
+    """
+
+    number: int
+    name: str
+    version: int
+    config: bytes
+    path: str
+    config_path: str | None
+    files: dict[str, tuple[int, int]]
+
+
+class CopyRules(Message):
+    """What is the same for all of them; as in ``Settings``. ``cores`` are those of one process."""
+
+    cores: int
+    backend_settings: dict[str, dict[str, str]]
+    allow_code: frozenset[str] | None
+    longest_wait_ns: int
+    unload_timeout_s: float
+    metrics: MetricsConfig
+
+
 class RegionForm(Message):
     """A registered region; ``number`` tells it from an earlier one of the same name."""
 
@@ -169,7 +218,11 @@ class RegionForm(Message):
 
 
 class State(Message, tag="state"):
-    """All that front ends know by heart. ``ready`` is by key and version; see ``Directory``."""
+    """All that front ends know by heart. ``ready`` is by key and version; see ``Directory``.
+
+    ``runs`` are the models that a front end runs itself; ``copies`` those of them that are new, or
+    have other instances than before.
+    """
 
     epoch: int
     models: list[ModelForm]
@@ -180,6 +233,8 @@ class State(Message, tag="state"):
     stopping: bool
     tracing: bool
     log: LogOptions
+    copies: list[CopyForm] = []
+    runs: list[int] = []
 
 
 class Welcome(Message, tag="welcome"):
@@ -193,6 +248,7 @@ class Welcome(Message, tag="welcome"):
     client_shared_memory: bool
     handlers: list[str]
     queries: dict[str, str]
+    copies: CopyRules
 
 
 class HttpReply(Message, tag="http"):

@@ -6,13 +6,14 @@ once all have seen what it changed, through whichever front end it came.
 """
 
 import asyncio
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any, Protocol
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.frontends.messages import ModelForm, RegionForm, SpecForm, State
+from worker_runtime.frontends.messages import CopyForm, ModelForm, RegionForm, SpecForm, State
 from worker_runtime.types.signature import TensorSpec
 
 _PATIENCE_S = 5.0  # with a front end that does not look
@@ -23,6 +24,8 @@ class Viewer(Protocol):
 
     seen: int  # the number of the last state that it has looked at
     told: set[int]  # the models that it was told of
+    copies: tuple[CopyForm, ...]  # of those that it was told to run itself
+    spared: tuple[CopyForm, ...]  # as long as these are all, it runs none
 
     def tell(self, state: State) -> None: ...
 
@@ -32,9 +35,17 @@ class Viewer(Protocol):
 
 
 class Mirror:
-    def __init__(self, engine: Engine, manager: Manager) -> None:
+    """``copied`` tells of the READY models, by number, which front ends run themselves, and how."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        manager: Manager,
+        copied: Callable[[Mapping[int, ModelVersion]], tuple[CopyForm, ...]] = lambda _: (),
+    ) -> None:
         self._engine = engine
         self._manager = manager
+        self._copied = copied
         self._viewers: list[Viewer] = []
         self._numbers = count(1)
         self._by_id: dict[int, int] = {}
@@ -51,6 +62,7 @@ class Mirror:
         self.publish()
         viewer.seen = self.epoch
         viewer.told = set()
+        viewer.copies = ()
         self._viewers.append(viewer)
         viewer.tell(self._state(viewer))
 
@@ -85,6 +97,12 @@ class Mirror:
         """Everybody has seen everything."""
         self.publish()
         return all(viewer.seen >= self.epoch for viewer in self._viewers)
+
+    @property
+    def copies(self) -> tuple[CopyForm, ...]:
+        """Of the models that front ends run themselves."""
+        found: tuple[CopyForm, ...] = self._snapshot[-1] if self._snapshot else ()
+        return found
 
     async def settle(self) -> None:
         """Wait until they have; who takes too long is ended, and will start with what is true."""
@@ -125,6 +143,7 @@ class Mirror:
             engine.stopping,
             engine.tracer.active,
             engine.log.options,
+            self._copied({number: self.models[number] for _, _, number in ready}),
         )
 
     def _number(self, model: ModelVersion) -> int:
@@ -151,14 +170,19 @@ class Mirror:
         return found
 
     def _state(self, viewer: Viewer) -> State:
-        ready, known, versions, regions, stopping, tracing, log = self._snapshot
+        ready, known, versions, regions, stopping, tracing, log, copies = self._snapshot
         numbers = {number for _, _, number in ready}
         fresh = [_form(number, self.models[number]) for number in sorted(numbers - viewer.told)]
         viewer.told = numbers
         held = {key: list(numbers_of) for key, numbers_of in versions}
+        copies = copies if copies != viewer.spared else ()
+        had = {id(form) for form in viewer.copies}
+        viewer.copies = copies
         return State(
             *(self.epoch, fresh, list(ready), list(known), held, list(regions)),
             *(stopping, tracing, log),
+            copies=[form for form in copies if id(form) not in had],
+            runs=[form.number for form in copies],
         )
 
 

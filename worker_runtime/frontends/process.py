@@ -10,10 +10,13 @@ from typing import Any
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.frontends.control import Control
+from worker_runtime.frontends.counts import add
 from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BUNDLES,
     Close,
+    Copied,
+    CopyForm,
     Count,
     Counts,
     GrpcCall,
@@ -33,7 +36,10 @@ _STUCK_S = 10.0  # that a front end may take nothing of what waits for it
 
 
 class FrontEnd:
-    """``started`` is done when it listens, or fails with OSError; ``gone`` is set at its end."""
+    """``started`` is done when it listens, or fails with OSError; ``gone`` is set at its end.
+
+    As long as the models that front ends are to run are those that it is ``spared``, it runs none.
+    """
 
     def __init__(
         self,
@@ -41,10 +47,14 @@ class FrontEnd:
         control: Control,
         mirror: Mirror,
         counted: Callable[["FrontEnd", Counts], None],
+        spared: tuple[CopyForm, ...] = (),
     ) -> None:
         self._control = control
         self._mirror = mirror
         self._counted = counted
+        self.spared = spared
+        self.copies: tuple[CopyForm, ...] = ()
+        self.loads = False  # models that it is to run itself
         self._requests = RemoteRequests(engine, mirror.models, self._wake)
         self._said: list[Any] = []
         self._woken = False
@@ -81,6 +91,8 @@ class FrontEnd:
     # --- to it -----------------------------------------------------------------------------------
 
     def tell(self, state: State) -> None:
+        if state.copies:
+            self.loads = True
         self.say(state)
 
     def count(self, question: int) -> None:
@@ -134,10 +146,25 @@ class FrontEnd:
             elif isinstance(said, Counts):
                 self.counts = said
                 self._counted(self, said)
+            elif isinstance(said, Copied):
+                self._copied(said)
             elif isinstance(said, Hello):
                 self._mirror.join(self)
             else:
                 self._began(said)
+
+    def _copied(self, said: Copied) -> None:
+        """The models that it runs itself; what they have counted is the core's from now on."""
+        self.loads = said.loading
+        models = self._mirror.models
+        for number, model in models.items():
+            if number in said.waiting:
+                model.statistics.elsewhere[self.pid] = said.waiting[number]
+            else:
+                model.statistics.elsewhere.pop(self.pid, None)
+        for counts in said.counts:
+            if counts.number in models:  # or it was unloaded, and its statistics with it
+                add(models[counts.number].statistics, counts)
 
     def _began(self, said: Started) -> None:
         if self.started.done():
@@ -156,6 +183,7 @@ class FrontEnd:
 
     def _lost(self) -> None:
         self._stuck(False)
+        self._copied(Copied({}, [], loading=self.loads))
         self._mirror.leave(self)
         self._requests.close()
         if not self.started.done():

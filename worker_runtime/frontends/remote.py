@@ -1,4 +1,4 @@
-"""The engine as a front end has it: requests checked here, and bundled for the core."""
+"""The engine as a front end has it: requests checked here, then bundled for the core, or run."""
 
 import asyncio
 from collections.abc import Mapping
@@ -59,6 +59,8 @@ class RemoteModel:
         )
         self.on_device = form.on_device
         self.planner = Planner(self.signature)
+        # Itself, in this process, where it runs here. why Any: what runs models comes when one does
+        self.copy: Any = None
         self.forms: dict[bytes, Any] = {}
         self.wire_forms: dict[bytes, Any] = {}
 
@@ -103,9 +105,9 @@ class RemoteTracer:
 
 
 class RemoteEngine:
-    """The half of the seam that takes requests.
+    """The half of the seam that takes requests. ``models`` are those that are READY, by number.
 
-    The number of a request is in ``queued_ns``: nothing queues here.
+    The number of a request for the core is in ``queued_ns``: it does not queue here.
     """
 
     def __init__(self, link: Link, *, shared_memory: bool) -> None:
@@ -113,7 +115,7 @@ class RemoteEngine:
         self._memory = RemoteMemory(enabled=shared_memory)
         self.tracer: Any = RemoteTracer()
         self.stopping = False
-        self._models: dict[int, RemoteModel] = {}
+        self.models: dict[int, RemoteModel] = {}
         self._ready: dict[tuple[str, str], RemoteModel] = {}
         self._directory = Directory(self._ready, (), lambda _: None)
         self._plans: dict[int, _Planned] = {}
@@ -155,6 +157,11 @@ class RemoteEngine:
     def submit(self, model: RemoteModel, request: InferRequest) -> None:
         if self._lost:
             raise Unavailable(CORE_GONE)
+        if model.copy is not None and self._runs_here(request):
+            request.model = model.copy
+            request.arrived_ns = request.arrived_ns or monotonic_ns()
+            model.copy.scheduler.submit(request)
+            return
         request.model = model
         plan = request.plan
         held = self._plans.get(id(plan)) or self._remember(model, plan)
@@ -187,6 +194,14 @@ class RemoteEngine:
             self._submit_later(model, request, number)
         else:
             self._submit_whole(request, held.number, number)
+
+    def _runs_here(self, request: InferRequest) -> bool:
+        """Nothing of it is the core's: its traces, sequences and regions, and the last word."""
+        if self.stopping or request.trace is not None or request.sequence is not None:
+            return False
+        if request.form is not None and request.form.windows:
+            return False
+        return not any(type(buffer) is RegionPart for buffer in request.inputs)
 
     def _submit_later(self, model: RemoteModel, request: InferRequest, number: int) -> None:
         def done(inputs: list[Any]) -> None:
@@ -227,6 +242,10 @@ class RemoteEngine:
         )
 
     def cancel(self, request: InferRequest) -> None:
+        model = request.model
+        if model is not None and type(model) is not RemoteModel:
+            model.scheduler.cancel(request)
+            return
         number = request.queued_ns
         if number in self._unsent:
             self._unsent.discard(number)
@@ -289,11 +308,11 @@ class RemoteEngine:
     def follow(self, state: State) -> None:
         """Know what the core says, and say that it is known."""
         for form in state.models:
-            self._models[form.number] = RemoteModel(form)
+            self.models[form.number] = RemoteModel(form)
         ready = {(key, version): number for key, version, number in state.ready}
         kept = set(ready.values())
-        self._models = {n: model for n, model in self._models.items() if n in kept}
-        self._ready = {key: self._models[number] for key, number in ready.items()}
+        self.models = {n: model for n, model in self.models.items() if n in kept}
+        self._ready = {key: self.models[number] for key, number in ready.items()}
         self._directory = Directory(self._ready, state.known, state.versions.get)
         self._memory.follow(state.regions)
         self.stopping = state.stopping

@@ -3,9 +3,10 @@
 import asyncio
 import gc
 import logging
+import os
 import signal
 import socket
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 from msgspec.structs import asdict
@@ -17,6 +18,7 @@ from worker_runtime.frontends.link import Link
 from worker_runtime.frontends.messages import (
     BLOCKS,
     Close,
+    CopyRules,
     Count,
     Counts,
     GrpcReply,
@@ -37,7 +39,11 @@ from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.server import HttpServer
 
+if TYPE_CHECKING:
+    from worker_runtime.frontends.copies import Copies
+
 logger = logging.getLogger(__name__)
+_LAST_ANSWERS_S = 0.5  # of models that run here, to be read
 _LAST_WORDS_S = 2.0  # for clients to read why, when the core has gone
 
 
@@ -49,10 +55,15 @@ def serve(descriptor: int) -> int:
     raise_file_limit()
     heap.keep_freed()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_run(descriptor))
+        code, still_loads = runner.run(_run(descriptor))
+    if still_loads:  # why: Python would wait for that thread
+        logging.shutdown()
+        os._exit(code)
+    return code
 
 
-async def _run(descriptor: int) -> int:
+async def _run(descriptor: int) -> tuple[int, bool]:
+    """The exit code, and whether a thread is at a load that cannot be ended."""
     core = socket.socket(fileno=descriptor)
     core.set_inheritable(False)
     core.setblocking(False)
@@ -60,7 +71,7 @@ async def _run(descriptor: int) -> int:
     loop = asyncio.get_running_loop()
     await loop.create_unix_connection(lambda: process.link, sock=core)
     with stalls_told():
-        return await process.ended
+        return await process.ended, process.still_loads
 
 
 class Process:
@@ -72,6 +83,8 @@ class Process:
         self._log: LogControl | None = None
         self._engine: RemoteEngine | None = None
         self._calls: Calls | None = None
+        self._copies: Copies | None = None
+        self._copy_rules: CopyRules | None = None
         self._welcome: Welcome | None = None  # until it listens
         self._refusals = Refusals()
         self._lag = LoopLag()
@@ -81,6 +94,10 @@ class Process:
         self._grpc: GrpcServer | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
+
+    @property
+    def still_loads(self) -> bool:
+        return self._copies is not None and self._copies.still_loads
 
     def _taken(self, message: memoryview, frame: bytes | memoryview, start: int) -> None:
         block = BLOCKS.decode(message)
@@ -98,15 +115,27 @@ class Process:
         elif isinstance(said, State):
             self._follow_log(said.log)
             engine.follow(said)
+            self._follow_copies(said, engine)
             self._begin(engine, calls)
         elif isinstance(said, HttpReply):
             calls.http(said)
         elif isinstance(said, GrpcReply):
             calls.grpc(said)
         elif isinstance(said, Count):
+            if self._copies is not None:
+                self._copies.tell()
             engine.say(self._counts(said.question))
         elif isinstance(said, Close):
             self._run(self._close(said.grace_s, 0))
+
+    def _follow_copies(self, state: State, engine: RemoteEngine) -> None:
+        if self._copies is None and state.runs and self._copy_rules is not None:
+            # why here: what runs models is tens of megabytes, and most front ends run none
+            from worker_runtime.frontends.copies import Copies  # noqa: PLC0415
+
+            self._copies = Copies(self._copy_rules, engine.say)
+        if self._copies is not None and not self._closing:
+            self._copies.follow(state, engine.models)
 
     def _run(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -126,7 +155,7 @@ class Process:
     def _prepare(self, welcome: Welcome) -> None:
         engine = self._engine = RemoteEngine(self.link, shared_memory=welcome.client_shared_memory)
         self._calls = Calls(engine.say)
-        self._welcome = welcome
+        self._welcome, self._copy_rules = welcome, welcome.copies
         engine.say(Hello())
 
     def _begin(self, engine: RemoteEngine, calls: Calls) -> None:
@@ -184,6 +213,10 @@ class Process:
     async def _close(self, grace_s: float, code: int) -> None:
         self._closing = True
         self._lag.stop()
+        if self._copies is not None:
+            loop, end = asyncio.get_running_loop(), asyncio.get_running_loop().time() + grace_s
+            await self._copies.close(grace_s)
+            grace_s = min(grace_s, max(end - loop.time(), _LAST_ANSWERS_S))
         closing = []
         if self._http is not None:
             closing.append(self._http.close(grace_s))

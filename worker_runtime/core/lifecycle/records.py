@@ -64,9 +64,12 @@ class Known(Struct):
     """
 
     plan: ModelPlan
-    seen: Fingerprint
     explicit: bool = True
     loaded_from: Fingerprint | None = None
+
+    @property
+    def seen(self) -> Fingerprint:
+        return self.plan.seen
 
 
 def status_text(error: Exception) -> str:

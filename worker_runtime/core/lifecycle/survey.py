@@ -220,7 +220,7 @@ class Surveyor:
             directory = _localised(name_of(name), override)
             plan = read_plan(directory, self._rules, override)
             seen = fingerprint(directory.path, None).overridden()
-            return Known(plan, seen, loaded_from=last)
+            return Known(replace(plan, seen=seen), loaded_from=last)
         if not places:
             raise InvalidArgument("model not found in any model repository.")
         if len(places) > 1:
@@ -237,7 +237,7 @@ class Surveyor:
             logger.warning("model '%s': %s", name, warning)
         plan = read_plan(directory, self._rules, override, namespace_of(name))
         check_files(plan.config, directory.path)
-        return Known(plan, seen, loaded_from=last)
+        return Known(replace(plan, seen=seen), loaded_from=last)
 
 
 def touched(before: Fingerprint | None, now: Fingerprint, version: int) -> bool:

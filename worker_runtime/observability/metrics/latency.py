@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
 
 from msgspec import Struct
@@ -66,19 +66,40 @@ class SlidingQuantiles:
         rounded = value >> shift << shift
         newest[rounded] = newest.get(rounded, 0) + times
 
+    def take(self) -> tuple[dict[int, int], int]:
+        """How often each value was seen in the window, and the sum of all; then begin anew."""
+        self._turn()
+        seen, total = self._seen(), self.total
+        self.count = self.total = 0
+        self._generations = [{} for _ in range(_AGES)]
+        return seen, total
+
+    def add(self, seen: Mapping[int, int], total: int) -> None:
+        """What another one has given by ``take``."""
+        self._turn()
+        self.count += sum(seen.values())
+        self.total += total
+        newest = self._generations[-1]
+        for value, times in seen.items():
+            newest[value] = newest.get(value, 0) + times
+
     def value(self, quantile: float) -> float:
         """The quantile of what was seen in the window; NaN when nothing was."""
         self._turn()
-        counts: dict[int, int] = {}
-        for generation in self._generations:
-            for value, count in generation.items():
-                counts[value] = counts.get(value, 0) + count
+        counts = self._seen()
         left = math.ceil(quantile * sum(counts.values()))
         for value in sorted(counts):
             left -= counts[value]
             if left <= 0:
                 return value
         return math.nan
+
+    def _seen(self) -> dict[int, int]:
+        counts: dict[int, int] = {}
+        for generation in self._generations:
+            for value, count in generation.items():
+                counts[value] = counts.get(value, 0) + count
+        return counts
 
     def _turn(self) -> None:
         due = int((self._clock() - self._turned) / (_WINDOW_S / _AGES))

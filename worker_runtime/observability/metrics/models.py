@@ -292,7 +292,8 @@ class ModelFamilies:
 def _gauges(models: Models) -> Iterator[Family]:
     pending, load = Family(*PENDING, "gauge"), Family(*LOAD, "gauge")
     for model, labels in models:
-        pending.add(labels, model.scheduler.pending)
+        waiting = model.scheduler.pending + sum(model.statistics.elsewhere.values())
+        pending.add(labels, waiting)
         load.add(labels, model.statistics.load_duration_s)
     yield from (pending, load)
 
@@ -311,13 +312,13 @@ def _own(models: Models) -> Iterator[Family]:
             compute.add({**labels, "batch_size": str(size)}, batch.infer_ns // _US)
             at_work_ns += batch.input_ns + batch.infer_ns + batch.output_ns
         busy.add(labels, at_work_ns // _US)
-        instances.add(labels, _instances(model.config))
+        instances.add(labels, _instances(model.config) * model.statistics.copies)
         steps.add(labels, int(model.name in called))
         full.add(labels, model.statistics.gpu_out_of_memory_count)
         errors.add(labels, model.statistics.error_answer_count)
         for usage in model.statistics.memory:
             where = {"type": usage.kind, "id": str(usage.device)}
-            memory.add({**labels, **where}, usage.byte_size)
+            memory.add({**labels, **where}, usage.byte_size * model.statistics.copies)
     yield from (batches, compute, busy, instances, steps, full, errors, memory)
     bounds = [bound / _S for bound in BOUNDS]
     for phase in PHASES:

@@ -113,7 +113,9 @@ def statistics_message(model: Model) -> Any:
         _set(row.compute_infer, batch.count, batch.infer_ns)
         _set(row.compute_output, batch.count, batch.output_ns)
     for usage in stats.memory:
-        message.memory_usage.add(type=usage.kind, id=usage.device, byte_size=usage.byte_size)
+        message.memory_usage.add(
+            type=usage.kind, id=usage.device, byte_size=usage.byte_size * stats.copies
+        )
     for index, answers in sorted(stats.responses.items()):
         entry = message.response_stats[str(index)]
         _set(entry.compute_infer, answers.infer_count, answers.infer_ns)

@@ -46,7 +46,7 @@ def statistics_json(model: Model) -> dict[str, Any]:
             for size, batch in sorted(stats.batches.items())
         ],
         "memory_usage": [
-            {"type": usage.kind, "id": usage.device, "byte_size": usage.byte_size}
+            {"type": usage.kind, "id": usage.device, "byte_size": usage.byte_size * stats.copies}
             for usage in stats.memory
         ],
     }

@@ -9,7 +9,7 @@ import pytest
 from worker_runtime.config import UsageError, parse
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.frontends.host import shared_out
-from worker_runtime.frontends.messages import State
+from worker_runtime.frontends.messages import CopyForm, State
 from worker_runtime.frontends.mirror import Mirror
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.types.listening import ConnectionLimits
@@ -64,6 +64,8 @@ class Viewer:
     def __init__(self) -> None:
         self.seen = 0
         self.told: set[int] = set()
+        self.copies: tuple[CopyForm, ...] = ()
+        self.spared: tuple[CopyForm, ...] = ()
         self.states: list[State] = []
         self.given_up = ""
 

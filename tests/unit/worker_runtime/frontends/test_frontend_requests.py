@@ -17,12 +17,15 @@ from worker_runtime.errors import Internal, InvalidArgument, QueueFull, RuntimeF
 from worker_runtime.frontends import answering
 from worker_runtime.frontends import requests as core_requests
 from worker_runtime.frontends.link import Link
+from worker_runtime.frontends.memory import RemoteRegion
 from worker_runtime.frontends.messages import (
     BLOCKS,
     BUNDLES,
     ModelForm,
+    RegionForm,
     SpecForm,
     State,
+    Traced,
     fault_of,
     fault_text,
 )
@@ -446,3 +449,67 @@ async def test_many_words_that_the_core_reads_are_dropped_likewise(
     held.set_result(None)
     await pair.asked([1.0], [b"a"])
     assert pair.core.requests.empty()
+
+
+class Copy:
+    """A model that runs in the front end; ``asked`` are the requests that it gets."""
+
+    def __init__(self) -> None:
+        self.scheduler = self
+        self.asked: list[InferRequest] = []
+        self.cancelled: list[InferRequest] = []
+
+    def submit(self, request: InferRequest) -> None:
+        self.asked.append(request)
+
+    def cancel(self, request: InferRequest) -> None:
+        self.cancelled.append(request)
+
+
+async def test_a_model_that_runs_here_gets_its_requests_and_their_cancels(pair: Pair) -> None:
+    copy = pair.engine.resolve("m").copy = Copy()
+    mine, _ = pair.ask(np.zeros(1, "<f4"), [b"a"], priority=2, timeout_ns=5, parameters={"a": 1})
+    assert copy.asked == [mine]
+    assert mine.model is copy
+    assert mine.arrived_ns
+    pair.engine.cancel(mine)
+    assert copy.cancelled == [mine]
+    pair.engine.resolve("m").copy = None
+    there, other, _ = await pair.asked()
+    assert copy.asked == [mine]
+    pair.engine.cancel(other)
+    assert await asyncio.wait_for(pair.core.cancelled.get(), 5) is there
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sequence": SequencePart(3)},
+        {"trace": Traced("HTTP", {}, (0, 0))},
+        {"form": SimpleNamespace(windows={"NUMBERS": SimpleNamespace(place=("r", 0, 4))})},
+        {},
+    ],
+    ids=["sequence", "trace", "window", "stopping"],
+)
+async def test_what_is_the_cores_takes_the_hop(
+    pair: Pair, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = pair.engine.resolve("m").copy = Copy()
+    window = SimpleNamespace(byte_size=4, filled=False, write=None, device=None)
+    monkeypatch.setattr(pair.core.shared_memory, "window", lambda *_: window)
+    pair.engine.stopping = not options
+    there, mine, _ = await pair.asked([1], [b"a"], **options)
+    assert there.inputs[1].tolist() == [b"a"]
+    assert mine.model is not copy
+    assert not copy.asked
+
+
+async def test_an_input_in_a_region_takes_the_hop(pair: Pair) -> None:
+    copy = pair.engine.resolve("m").copy = Copy()
+    form = RegionForm(1, "r", "cuda", 64, "", 0)
+    part = RemoteRegion(form).view(0, 4)
+    plan = pair.engine.plan(pair.engine.resolve("m"), "", ((*NUMBERS, (1,)),), ("NUMBERS",))
+    sink = Sink()
+    pair.engine.submit(pair.engine.resolve("m"), InferRequest(plan, [part], sink))
+    assert not copy.asked
+    assert "Unable to find shared memory region: 'r'" in str(await told(sink))

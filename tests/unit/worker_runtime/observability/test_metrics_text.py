@@ -370,3 +370,17 @@ def test_names_that_a_model_makes_up_do_not_fill_the_metrics() -> None:
     for name in ("m" * (LONGEST_CALLEE + 1), "a\nb"):
         other.called(name, failed=True, duration_ns=1, now_ms=1)
     assert not other.calls
+
+
+def test_copies_in_other_processes_have_memory_instances_and_queues_of_their_own() -> None:
+    model = worked()
+    model.statistics.memory = (MemoryUsage("CPU", 0, 10),)
+    model.config.instance_group.add(count=2)
+    model.statistics.elsewhere = {100: 3, 101: 4}
+    text = text_of(model)
+    for line in (
+        'nv_inference_pending_request_count{model="m",version="1"} 9',
+        'shoal_model_instances{model="m",version="1"} 6',
+        'shoal_model_memory_bytes{id="0",model="m",type="CPU",version="1"} 30',
+    ):
+        assert f"{line}\n" in text
