@@ -69,7 +69,7 @@ class Control:
     async def _answered(self, call: GrpcCall, send: Send) -> None:
         try:
             query = self._queries[call.path]
-            found = query.answer(query.read(call.message))
+            found = query.answered(call.message)
             if inspect.isawaitable(found):
                 found = await found
             reply = GrpcReply(call.number, found.SerializeToString())

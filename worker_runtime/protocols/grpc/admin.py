@@ -9,13 +9,15 @@ from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import InvalidArgument, NotFound, Unavailable, Unsupported
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.protocols.engine import Engine, Model
+from worker_runtime.protocols.grpc.loads import FILE, large_load
 from worker_runtime.protocols.grpc.requests import version_number
-from worker_runtime.protocols.grpc.simple import ANY_SIZE, MOST_FIELDS, Query
+from worker_runtime.protocols.grpc.simple import Query
+from worker_runtime.protocols.grpc.transport import Message
+from worker_runtime.protocols.slices import in_turns
 from worker_runtime.types.listening import Category
 from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
-_FILE = "file:"
 _DEPENDENTS = "unload_dependents"
 
 
@@ -140,7 +142,7 @@ class Repository:
         return {
             "RepositoryIndex": Query(pb.RepositoryIndexRequest, category, self._index),
             "RepositoryModelLoad": Query(
-                pb.RepositoryModelLoadRequest, category, self._load, ANY_SIZE, MOST_FIELDS
+                pb.RepositoryModelLoadRequest, category, self._load, self._load_large
             ),
             "RepositoryModelUnload": Query(pb.RepositoryModelUnloadRequest, category, self._unload),
         }
@@ -156,6 +158,17 @@ class Repository:
     async def _load(self, message: Any) -> Any:
         _refuse_name(message)
         await self._engine.load(message.model_name, _override(message.parameters))
+        return pb.RepositoryModelLoadResponse()
+
+    async def _load_large(self, data: Message) -> Any:
+        message, files = await in_turns(large_load(data))
+        _refuse_name(message)
+        rest = _override(message.parameters) or LoadOverride()
+        if both := rest.files.keys() & files:
+            raise InvalidArgument(f"load parameter '{FILE}{min(both)}' is given twice")
+        await self._engine.load(
+            message.model_name, LoadOverride(rest.config, {**rest.files, **files}) or None
+        )
         return pb.RepositoryModelLoadResponse()
 
     async def _unload(self, message: Any) -> Any:
@@ -182,12 +195,12 @@ def _override(parameters: Any) -> LoadOverride | None:
     if not parameters:
         return None
     config: str | None = None
-    files: dict[str, bytes] = {}
+    files: dict[str, bytes | memoryview] = {}
     for key, value in parameters.items():
         if key == "config":
             config = _load_parameter(key, value, "string_param")
-        elif key.startswith(_FILE):
-            files[key[len(_FILE) :]] = _load_parameter(key, value, "bytes_param")
+        elif key.startswith(FILE):
+            files[key[len(FILE) :]] = _load_parameter(key, value, "bytes_param")
         else:
             raise InvalidArgument(f"unrecognized load parameter '{key}'.")
     return LoadOverride(config, files)
