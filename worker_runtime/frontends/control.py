@@ -100,6 +100,7 @@ class Reply:
     def __init__(self, path: str, done: Callable[[int, bytes, bytes, bytes], None]) -> None:
         self._path = path
         self._done = done
+        self.closed = False  # to the core: the front end knows whether anybody waits
 
     def reply(
         self,

@@ -1,6 +1,7 @@
 """Everything that is not inference: health, metadata, statistics, repository, memory, settings."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpc_health.v1 import health_pb2
@@ -11,13 +12,14 @@ from worker_runtime.observability.dialect import Dialect
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.grpc.loads import FILE, large_load
 from worker_runtime.protocols.grpc.requests import version_number
-from worker_runtime.protocols.grpc.simple import Query
+from worker_runtime.protocols.grpc.simple import Query, Written
 from worker_runtime.protocols.grpc.transport import Message
-from worker_runtime.protocols.slices import in_turns
+from worker_runtime.protocols.slices import STATISTICS_AT_ONCE, in_turns
 from worker_runtime.types.listening import Category
 from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
+_MOST_SETTINGS = 100
 _DEPENDENTS = "unload_dependents"
 
 
@@ -74,6 +76,8 @@ class Queries:
 
     def _statistics(self, message: Any) -> Any:
         models = self._engine.statistics(message.name, _version(message))
+        if sum([model.statistics.rows for model in models]) > STATISTICS_AT_ONCE:
+            return _many_statistics(models)
         return pb.ModelStatisticsResponse(model_stats=[statistics_message(m) for m in models])
 
     def _check(self, _: Any) -> Any:
@@ -84,6 +88,20 @@ class Queries:
 
 def _version(message: Any) -> str:
     return version_number(message.version) if message.version else ""
+
+
+async def _many_statistics(models: Sequence[Model]) -> Written:
+    """What it tells of one model is of one moment."""
+    parts: list[bytes] = []
+    rows = 0
+    for model in models:
+        if rows >= STATISTICS_AT_ONCE:
+            rows = 0
+            await asyncio.sleep(0)
+        rows += model.statistics.rows
+        one = pb.ModelStatisticsResponse(model_stats=[statistics_message(model)])
+        parts.append(one.SerializeToString())
+    return Written(b"".join(parts))  # as protobuf has it: repeated fields follow one another
 
 
 def statistics_message(model: Model) -> Any:
@@ -281,6 +299,7 @@ class Switches:
         }
 
     def _trace(self, message: Any) -> Any:
+        _check_settings(message)
         changes = {key: list(setting.value) for key, setting in message.settings.items()}
         found: Mapping[str, Any] = (
             self._engine.update_trace_settings(message.model_name, changes, Dialect.LISTS)
@@ -294,6 +313,7 @@ class Switches:
         return reply
 
     def _log(self, message: Any) -> Any:
+        _check_settings(message)
         changes = {key: _typed(setting) for key, setting in message.settings.items()}
         found: Mapping[str, bool | int | str] = (
             self._engine.update_log_settings(changes, Dialect.LISTS)
@@ -310,6 +330,15 @@ class Switches:
             else:
                 setting.string_param = value
         return reply
+
+
+def _check_settings(message: Any) -> None:
+    """Raises InvalidArgument for far more than there are: each takes a microsecond and more."""
+    count = len(message.settings)
+    if count > _MOST_SETTINGS:
+        raise InvalidArgument(
+            f"{count} settings in a {message.DESCRIPTOR.name}, expected at most {_MOST_SETTINGS}"
+        )
 
 
 def _typed(setting: Any) -> bool | int | str | None:

@@ -41,6 +41,15 @@ class Query(NamedTuple):
         return parsed(self.kind, data)
 
 
+class Written(NamedTuple):
+    """A reply that is serialised already."""
+
+    data: bytes
+
+    def SerializeToString(self) -> bytes:  # as protobuf's messages have it
+        return self.data
+
+
 class QueryHandler:
     """One call of a query."""
 
