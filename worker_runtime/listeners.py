@@ -12,6 +12,7 @@ from worker_runtime.protocols.clouds.app import CloudApp
 from worker_runtime.protocols.clouds.sagemaker import SageMakerApp
 from worker_runtime.protocols.clouds.vertex import VertexApp, check_default_model
 from worker_runtime.protocols.engine import Engine
+from worker_runtime.protocols.slices import Steps
 
 _SERVICES = {
     "GRPC": "GRPCInferenceService",
@@ -22,7 +23,7 @@ _VERTEX = "failed to start Vertex AI service: Invalid argument - "
 
 
 def cloud_apps(
-    settings: Settings, engine: Engine, scrape: Callable[[], bytes]
+    settings: Settings, engine: Engine, scrape: Callable[[], Steps[bytes]]
 ) -> Iterator[tuple[str, Listener, CloudApp]]:
     """What is served, where, and by what. ``scrape`` gives the metrics. Raises InvalidArgument."""
     http = settings.http_options

@@ -18,8 +18,10 @@ def exposition(
     versions: Callable[[], list[ModelVersion]],
     clients: Iterable[Source],
     cache: ResponseCache | None,
+    own: Source,
 ) -> Exposition:
-    """``versions`` are those that are READY; ``clients`` tell of connections and of the loop."""
+    """``versions`` are those that are READY; ``clients`` tell of connections and of the loop, and
+    ``own`` of what models count themselves."""
     interval_s = settings.metrics_interval_ms / 1000
     sources: list[Source] = [
         ModelFamilies(versions, settings.metrics_config),
@@ -34,4 +36,4 @@ def exposition(
         sources.append(GpuFamilies(interval_s, uuids))
     if cache is not None:
         sources.append(CacheFamilies(cache))
-    return Exposition(sources)
+    return Exposition([*sources, own])

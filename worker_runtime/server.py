@@ -44,6 +44,7 @@ from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.server import HttpServer, MetricsApp
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.scraping import exposition
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
@@ -253,14 +254,20 @@ class Server:
         await front_ends.start()
 
     @cached_property
-    def _scrape(self) -> Callable[[], bytes]:
-        """The metrics as text, for whoever is allowed to see them."""
+    def _scrape(self) -> Callable[[], Steps[bytes]]:
+        """The metrics as text, in slices, for whoever is allowed to see them."""
         own: tuple[Source, ...] = (self._lag, self._refusals, self._admission.buffers)
         shared = own if self._front_ends is None else (self._front_ends,)
         captured = () if self._capture is None else (self._capture,)
         clients = (ConnectionFamilies(self._open_load), *shared, *captured)
-        families = exposition(self._settings, lambda: self._manager.versions, clients, self._cache)
-        return lambda: families.text() + self._own_metrics.text()
+        told = exposition(
+            self._settings,
+            lambda: self._manager.versions,
+            clients,
+            self._cache,
+            self._own_metrics,
+        )
+        return told.steps
 
     def _open_load(self) -> dict[str, Load | None]:
         if self._front_ends is not None:

@@ -31,6 +31,7 @@ from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import connection as http2
+from worker_runtime.protocols.grpc.native.messages import Turns
 from worker_runtime.protocols.grpc.service import Service
 from worker_runtime.protocols.http import errors as http_errors
 from worker_runtime.protocols.http.app import HttpApp
@@ -218,6 +219,7 @@ class ConnectionOwner:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.admission = ConnectionAdmission(ConnectionLimits(), Refusals())
+        self.turns = Turns()
 
     def joined(self, connection: http2.Connection) -> None: ...
 

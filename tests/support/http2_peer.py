@@ -12,6 +12,7 @@ from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
+from worker_runtime.protocols.grpc.native.messages import Turns
 from worker_runtime.types.listening import (
     CompressionLevel,
     ConnectionLimits,
@@ -142,6 +143,7 @@ class Owner:
         self.options = GrpcOptions(keepalive=keepalive or Keepalive(), compression=level, **options)
         self.admission = ConnectionAdmission(limits or ConnectionLimits(), Refusals())
         self.compressed = {"/echo"}
+        self.turns = Turns()
         self.service = self
         self.handlers: list[EchoHandler] = []
         self.members: set[Any] = set()

@@ -284,6 +284,11 @@ class Statistics:
         calls.total_ns += duration_ns
         calls.last_ms = now_ms
 
+    @property
+    def rows(self) -> int:
+        """Of how many batch sizes and answers these tell, and one."""
+        return 1 + len(self.batches) + len(self.responses)
+
     def ends(self) -> int:
         """How many requests have ended, and answers of requests that go on: does it still work?"""
         answers = sum(row.infer_count + row.cancel_count for row in self.responses.values())

@@ -8,7 +8,8 @@ from typing import Any
 from worker_runtime.errors import Unavailable
 from worker_runtime.frontends.messages import GrpcCall, GrpcReply, HttpCall, HttpReply, fault_of
 from worker_runtime.frontends.remote import CORE_GONE
-from worker_runtime.protocols.grpc.simple import ANY_SIZE, Query
+from worker_runtime.protocols.grpc.simple import Query
+from worker_runtime.protocols.grpc.transport import Message
 from worker_runtime.protocols.http.admin import Handler
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
@@ -44,8 +45,9 @@ class Calls:
         return dict.fromkeys(kinds, self._call)
 
     def queries(self, categories: dict[str, str]) -> dict[str, Query]:
+        asking = {path: self._asking(path) for path in categories}
         return {
-            path: Query(_Raw, Category(category), self._asking(path), ANY_SIZE)
+            path: Query(_Raw, Category(category), asking[path], asking[path])
             for path, category in categories.items()
         }
 
@@ -58,13 +60,13 @@ class Calls:
             HttpCall(number, head.method, head.path, head.query, head.headers, bytes(body or b""))
         )
 
-    def _asking(self, path: str) -> Callable[[bytes], Any]:
-        async def ask(message: bytes) -> _Raw:
+    def _asking(self, path: str) -> Callable[[Message], Any]:
+        async def ask(message: Message) -> _Raw:
             if self._lost:
                 raise Unavailable(CORE_GONE)
             number = next(self._numbers)
             answer = self._grpc[number] = asyncio.get_running_loop().create_future()
-            self._say(GrpcCall(number, path, message))
+            self._say(GrpcCall(number, path, bytes(message)))
             return _Raw(await answer)
 
         return ask

@@ -92,7 +92,7 @@ class Control:
             query = self._queries[call.path]
             if call.path == GRPC_STATISTICS and self._mirror.copies:
                 await self._look()
-            found = query.answer(query.read(call.message))
+            found = query.answered(call.message)
             if inspect.isawaitable(found):
                 found = await found
             reply = GrpcReply(call.number, found.SerializeToString())
@@ -123,6 +123,7 @@ class Reply:
     def __init__(self, path: str, done: Callable[[int, bytes, bytes, bytes], None]) -> None:
         self._path = path
         self._done = done
+        self.closed = False  # to the core: the front end knows whether anybody waits
 
     def reply(
         self,

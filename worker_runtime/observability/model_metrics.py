@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from worker_runtime.errors import AlreadyExists, InvalidArgument, NotFound
-from worker_runtime.observability.metrics.text import Family, render
+from worker_runtime.observability.metrics.text import Family
 
 _KINDS = ("counter", "gauge", "histogram")
 
@@ -20,7 +20,7 @@ class MetricFamily(Protocol):
 
     def value(self, labels: Mapping[str, str]) -> float: ...
 
-    def shown(self) -> Family: ...
+    def shown(self) -> Iterator[Family]: ...
 
 
 class OwnMetrics:
@@ -52,11 +52,7 @@ class OwnMetrics:
 
     def collect(self) -> Iterator[Family]:
         for family in list(self._families.values()):
-            yield family.shown()
-
-    def text(self) -> bytes:
-        """In Prometheus' text format."""
-        return render(self.collect())
+            yield from family.shown()
 
     def _family(self, name: str) -> MetricFamily:
         family = self._families.get(name)

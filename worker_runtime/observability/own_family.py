@@ -1,14 +1,15 @@
 """One family of metrics that a model makes, on prometheus_client: imported with the first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.samples import Sample
 
 from worker_runtime.errors import InvalidArgument, NotFound, Unsupported
-from worker_runtime.observability.metrics.text import Family, number
+from worker_runtime.observability.metrics.text import AT_ONCE, Family, Labels, number
 
 _DEFAULT_BUCKETS = Histogram.DEFAULT_BUCKETS
+_SLOWER = 8  # times, than reading a number of the server's own
 
 
 class OwnFamily:
@@ -75,14 +76,17 @@ class OwnFamily:
             raise Unsupported("TRITONSERVER_METRIC_KIND_HISTOGRAM does not support Value")
         return float(metric._value.get())
 
-    def shown(self) -> Family:
-        """As Triton writes it: counters keep their names, numbers are plain."""
+    def shown(self) -> Iterator[Family]:
+        """As Triton writes it, in parts: counters keep their names, numbers are plain."""
         shown = Family(self.name, self.text, self.kind)
-        for registry in list(self._registries.values()):
-            for metric in registry.collect():
-                for sample in metric.samples:
-                    _add(shown, sample)
-        return shown
+        for key, metric in list(self._metrics.items()):
+            for found in metric.collect():
+                for sample in found.samples:
+                    _add(shown, dict(key), sample)
+            if len(shown.samples) >= AT_ONCE // _SLOWER:
+                yield shown
+                shown = Family(self.name, self.text, self.kind)
+        yield shown
 
     def _metric(self, labels: Mapping[str, str]) -> Counter | Gauge | Histogram:
         metric = self._metrics.get(tuple(sorted(labels.items())))
@@ -91,11 +95,11 @@ class OwnFamily:
         return metric
 
 
-def _add(shown: Family, sample: Sample) -> None:
+def _add(shown: Family, key: Labels, sample: Sample) -> None:
     suffix = sample.name.removeprefix(shown.name)
     if suffix == "_created":  # nobody asked for it
         return
-    labels = dict(sample.labels)
+    labels = {**key, **sample.labels}
     if "le" in labels:
         labels["le"] = number(float(labels["le"]))
     # why: the client library ends the names of counters on _total, Triton does not.

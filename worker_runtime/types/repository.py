@@ -50,7 +50,7 @@ class LoadOverride(Struct, frozen=True):
     """
 
     config: str | None = None
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes | memoryview] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return self.config is not None or bool(self.files)

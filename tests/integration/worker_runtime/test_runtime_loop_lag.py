@@ -4,13 +4,15 @@ import base64
 import gzip
 import json
 import re
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import parse_headers
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import grpc
+import hpack
 import numpy as np
 import pytest
 import tritonclient.http as http_client
@@ -18,7 +20,9 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from tests.support import python_models as pm
+from tests.support.http2_peer import HEADERS
 from tests.support.runtime_process import Runtime, runtime, wait_until
+from worker_runtime.protocols.grpc.native import frames as f
 from worker_runtime.protocols.grpc.wire import varint
 
 pytestmark = pytest.mark.integration
@@ -344,3 +348,126 @@ def test_a_large_output_is_classified_in_slices(server: Runtime) -> None:
     assert list(reply.outputs[0].shape) == [count]
     assert b"999999.000000:999999" in reply.raw_output_contents[0][:64]
     assert late(server) == 0
+
+
+# --- a server of many models ---------------------------------------------------------------
+
+MODELS = 210
+LONGEST_MS = 10
+CACHED = ECHO + "response_cache { enable: true }\n"
+BATCHING = "max_batch_size: 64\n" + ECHO
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """A server whose loop is probed."""
+    root = tmp_path_factory.mktemp("crowd") / "models"
+    configs = {f"m{number}": BATCHING for number in range(MODELS)}
+    for name, config in (configs | {"cached": CACHED, "echo": ECHO}).items():
+        (root / name / "1").mkdir(parents=True)
+        (root / name / "config.pbtxt").write_text(config)
+    flags = ("--cache-config=local,size=100000000", "--model-control-mode=explicit")
+    with runtime(
+        *(root, *flags, "--load-model=*"), module="tests.support.probed_runtime"
+    ) as server:
+        with http_client.InferenceServerClient(server.http, network_timeout=60) as client:
+            for number in range(MODELS):
+                for rows in range(1, 9):
+                    given = http_client.InferInput("INPUT0", [rows, 1], "FP32")
+                    given.set_data_from_numpy(np.ones((rows, 1), np.float32))
+                    client.infer(f"m{number}", [given])
+        yield server
+
+
+def longest_ms(server: Runtime, call: Callable[[], object]) -> float:
+    """Of one turn of the loop while ``call`` is answered, the least of three tries."""
+
+    def once() -> float:
+        server.call("probe", port=server.metrics_port)
+        call()
+        return float(server.call("probe", port=server.metrics_port)[2])
+
+    return min(once() for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("v2", "v2/health/live", "v2/health/ready", "v2/models/stats", "v2/models/m1/stats"),
+        *("v2/models/m1", "v2/models/m1/ready", "v2/models/m1/config", "v2/trace/setting"),
+        *("v2/models/m1/trace/setting", "v2/logging", "v2/systemsharedmemory/status"),
+        "v2/cudasharedmemory/status",
+    ],
+)
+def test_no_question_to_a_server_of_many_models_holds_it_up(crowded: Runtime, path: str) -> None:
+    def ask() -> None:
+        assert crowded.call(path)[0] == 200
+
+    assert longest_ms(crowded, ask) < LONGEST_MS
+
+
+def test_neither_do_its_metrics_and_its_index(crowded: Runtime) -> None:
+    def scrape() -> None:
+        assert f'model="m{MODELS - 1}"' in crowded.metrics()
+
+    def index() -> None:
+        assert len(crowded.json("v2/repository/index", {})[1]) == MODELS + 2
+
+    assert longest_ms(crowded, scrape) < LONGEST_MS
+    assert longest_ms(crowded, index) < LONGEST_MS
+
+
+def test_neither_do_its_answers_over_grpc(crowded: Runtime) -> None:
+    with grpc.insecure_channel(crowded.grpc) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+
+        def statistics() -> None:
+            assert len(stub.ModelStatistics(pb.ModelStatisticsRequest()).model_stats) == MODELS + 2
+
+        def index() -> None:
+            assert len(stub.RepositoryIndex(pb.RepositoryIndexRequest()).models) == MODELS + 2
+
+        assert longest_ms(crowded, statistics) < LONGEST_MS
+        assert longest_ms(crowded, index) < LONGEST_MS
+
+
+def test_neither_does_what_the_response_cache_hashes_and_copies(crowded: Runtime) -> None:
+    values = np.random.default_rng(1).random(4_000_000, np.float32)
+    request = pb.ModelInferRequest(model_name="cached")
+    request.inputs.add(name="INPUT0", datatype="FP32", shape=[len(values)])
+    request.raw_input_contents.append(values.tobytes())
+    options = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(crowded.grpc, options=options) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+
+        def infer() -> None:
+            reply = stub.ModelInfer(request, timeout=60)
+            assert reply.raw_output_contents[0] == request.raw_input_contents[0]
+
+        assert longest_ms(crowded, infer) < LONGEST_MS
+
+
+def test_neither_do_many_small_messages_in_one_frame(crowded: Runtime) -> None:
+    """Each is answered with an error; a ping behind them is answered meanwhile."""
+    path = "/inference.GRPCInferenceService/ModelStreamInfer"
+    headers = [(name, path if name == ":path" else value) for name, value in HEADERS]
+    block = hpack.Encoder().encode(headers)
+    messages = b"\0\0\0\0\0" * (2**20 // 5)
+    sent = (
+        f.PREFACE + f.settings({})
+        + f.head(len(block), f.HEADERS, f.END_HEADERS, 1) + block
+        + f.head(len(messages), f.DATA, 0, 1) + messages
+        + f.ping(b"12345678")
+    )  # fmt: skip
+    pong = f.ping(b"12345678", ack=True)
+
+    def send() -> None:
+        with socket.create_connection(("127.0.0.1", crowded.grpc_port), timeout=30) as peer:
+            peer.sendall(sent)
+            said = b""
+            while pong not in said:
+                piece = peer.recv(2**16)
+                assert piece, "the connection is closed"
+                said += piece
+
+    assert longest_ms(crowded, send) < LONGEST_MS

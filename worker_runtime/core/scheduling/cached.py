@@ -1,21 +1,37 @@
 """A scheduler around a scheduler: what the response cache has is answered without it."""
 
+import asyncio
 import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import monotonic_ns
 from typing import Any
 
-from worker_runtime.core.response_cache import CachedAnswer, ResponseCache, request_key
+from worker_runtime.core.execution.answers import Answers, backend_fault
+from worker_runtime.core.response_cache import (
+    CachedAnswer,
+    ResponseCache,
+    copied,
+    request_key,
+    takes_long,
+)
 from worker_runtime.core.scheduling.base import Scheduler
-from worker_runtime.errors import Unavailable
+from worker_runtime.core.statistics import FailureReason
+from worker_runtime.errors import Cancelled, RuntimeFault, Unavailable
 from worker_runtime.observability.requests.watched import ended
 from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 
 logger = logging.getLogger(__name__)
 _loads = itertools.count()
+# why two: hashing and copying let go of the interpreter, and loads may keep the loop's own threads.
+_POOL = ThreadPoolExecutor(2, "cache")
+
+
+_TOO_LARGE = "it is larger than the cache"
 
 
 class _Turn:
@@ -74,28 +90,71 @@ class CachedScheduler(Scheduler):
         self._load = (name, version, next(_loads))
         self._turns: deque[_Turn] | None = deque() if ordered else None
         self._closed = False
+        self._answers = Answers(inner.statistics)
+        # Requests that a thread hashes, by their identity, and their turns.
+        self._hashing: dict[int, tuple[InferRequest, _Turn | None]] = {}
+        self._all_hashed: asyncio.Event | None = None
 
     @property
     def pending(self) -> int:
-        return self._inner.pending
+        return self._inner.pending + len(self._hashing)
 
     @property
     def busy(self) -> bool:
-        return self._inner.busy or bool(self._turns)
+        return self._inner.busy or bool(self._turns) or bool(self._hashing)
 
     def submit(self, request: InferRequest) -> None:
-        """Answer from the cache, or else hand on. Raises what the scheduler inside raises."""
+        """Answer from the cache, or else hand on. Raises what the scheduler inside raises, but for
+        a large request, which a thread hashes first: then its sink is told."""
         if self._closed:
             raise Unavailable("the model is being unloaded")
         queued = monotonic_ns()
-        key = request_key(self._load, request)
-        looked = monotonic_ns()
-        found = self._cache.lookup(key)
-        now = monotonic_ns()
         turn = None
         if self._turns is not None:
             turn = _Turn()
             self._turns.append(turn)
+        if takes_long(request.inputs):
+            request.queued_ns = queued
+            self._hashing[id(request)] = (request, turn)
+            hashing = asyncio.get_running_loop().run_in_executor(
+                _POOL, request_key, self._load, request
+            )
+            hashing.add_done_callback(partial(self._hashed, request, queued, turn))
+            return
+        try:
+            self._look(request, request_key(self._load, request), queued, turn)
+        except Exception:
+            if self._turns is not None and turn is not None:
+                self._turns.remove(turn)
+            raise
+
+    def _hashed(
+        self,
+        request: InferRequest,
+        queued: int,
+        turn: _Turn | None,
+        hashing: "asyncio.Future[bytes]",
+    ) -> None:
+        if self._hashing.pop(id(request), None) is None:
+            return  # it was cancelled meanwhile
+        try:
+            self._look(request, hashing.result(), queued, turn)
+        except Exception as error:  # why so wide: a request must end, whatever happened
+            if not isinstance(error, RuntimeFault):
+                logger.exception("a request of model '%s' could not be looked up", self._load[0])
+            fault = backend_fault(error)
+            self.answer(turn, lambda: self._answers.send_error(request, fault))
+        self._signal_hashed()
+
+    def _signal_hashed(self) -> None:
+        if self._all_hashed is not None and not self._hashing:
+            self._all_hashed.set()
+
+    def _look(self, request: InferRequest, key: bytes, queued: int, turn: _Turn | None) -> None:
+        """Answer a request whose ``key`` is known, or hand it on."""
+        looked = monotonic_ns()
+        found = self._cache.lookup(key)
+        now = monotonic_ns()
         if found is not None:
             request.queued_ns = queued
             self.statistics.cache_hit(
@@ -114,17 +173,39 @@ class CachedScheduler(Scheduler):
             self._inner.submit(request)
         except Exception:
             request.sink = sink
-            if self._turns is not None and turn is not None:
-                self._turns.remove(turn)
             raise
 
     def keep(self, key: bytes, names: tuple[str, ...], arrays: Arrays, lookup_ns: int) -> None:
-        """Remember the answer to a request that was looked up in vain."""
+        """Remember the answer to a request that was looked up in vain; a large one in a while."""
         before = monotonic_ns()
         try:
-            reason = "" if self._cache.insert(key, names, arrays) else "it is larger than the cache"
+            long = takes_long(arrays)
+            reason = "" if long or self._cache.insert(key, names, arrays) else _TOO_LARGE
         except Exception as error:  # why so wide: an answer must not get lost for being kept
+            long, reason = False, str(error) or type(error).__name__
+        if long:
+            copying = asyncio.get_running_loop().run_in_executor(
+                _POOL, copied, names, arrays, self._cache.byte_size
+            )
+            copying.add_done_callback(partial(self._copied, key, before, lookup_ns))
+            return
+        self._kept(key, reason, lookup_ns + monotonic_ns() - before)
+
+    def _copied(
+        self, key: bytes, since_ns: int, lookup_ns: int, copying: "asyncio.Future[Any]"
+    ) -> None:
+        try:
+            answer = copying.result()
+        except Exception as error:  # why so wide: as above
             reason = str(error) or type(error).__name__
+        else:
+            reason = "" if answer is not None else _TOO_LARGE
+            if answer is not None:
+                self._cache.put(key, answer, since_ns)
+        self._kept(key, reason, lookup_ns + monotonic_ns() - since_ns)
+
+    def _kept(self, key: bytes, reason: str, duration_ns: int) -> None:
+        """Count a miss. ``reason``: why its answer was not kept, "" when it was."""
         if reason:
             logger.error(
                 "Failed to insert key [%s] into response cache: an answer of model '%s': %s",
@@ -132,7 +213,7 @@ class CachedScheduler(Scheduler):
                 self._load[0],
                 reason,
             )
-        self.statistics.cache_missed(lookup_ns + monotonic_ns() - before)
+        self.statistics.cache_missed(duration_ns)
 
     def answer(self, turn: _Turn | None, send: Callable[[], None]) -> None:
         """Send now, or, where order matters, when everything before is sent."""
@@ -150,7 +231,23 @@ class CachedScheduler(Scheduler):
                 logger.exception("an answer of model '%s' could not be written", self._load[0])
 
     def cancel(self, request: InferRequest) -> bool:
-        return self._inner.cancel(request)
+        hashing = self._hashing.pop(id(request), None)
+        if hashing is None:
+            return self._inner.cancel(request)
+        request.cancelled = True
+        fault = Cancelled("the request was cancelled")
+        self._drop(*hashing, fault, FailureReason.CANCELED)
+        self._signal_hashed()
+        return True
+
+    def _drop(
+        self,
+        request: InferRequest,
+        turn: _Turn | None,
+        fault: RuntimeFault,
+        reason: FailureReason,
+    ) -> None:
+        self.answer(turn, lambda: self._answers.fail(request, fault, reason))
 
     @property
     def goes_on(self) -> bool:
@@ -173,10 +270,18 @@ class CachedScheduler(Scheduler):
 
     async def drain(self) -> None:
         self._closed = True
+        if self._hashing:
+            self._all_hashed = asyncio.Event()
+            await self._all_hashed.wait()
         await self._inner.drain()
 
     def close(self) -> None:
         self._closed = True
+        hashing, self._hashing = list(self._hashing.values()), {}
+        for request, turn in hashing:
+            fault = Unavailable("the model was unloaded")
+            self._drop(request, turn, fault, FailureReason.OTHER)
+        self._signal_hashed()
         self._inner.close()
 
 

@@ -2,7 +2,8 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from time import monotonic
 
 from msgspec import Struct
@@ -85,14 +86,20 @@ class SlidingQuantiles:
 
     def value(self, quantile: float) -> float:
         """The quantile of what was seen in the window; NaN when nothing was."""
+        return self.values([quantile])[0]
+
+    def values(self, quantiles: Sequence[float]) -> list[float]:
+        """The same for each of them."""
         self._turn()
         counts = self._seen()
-        left = math.ceil(quantile * sum(counts.values()))
-        for value in sorted(counts):
-            left -= counts[value]
-            if left <= 0:
-                return value
-        return math.nan
+        ordered = sorted(counts)
+        reached = list(accumulate([counts[value] for value in ordered]))
+        if not reached:
+            return [math.nan] * len(quantiles)
+        return [
+            ordered[bisect_left(reached, math.ceil(quantile * reached[-1]))]
+            for quantile in quantiles
+        ]
 
     def _seen(self) -> dict[int, int]:
         counts: dict[int, int] = {}

@@ -1,6 +1,8 @@
 """The families of models, read from their statistics: they come and go with the models."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any, Protocol
 
 from worker_runtime.observability.metrics.latency import (
@@ -10,7 +12,7 @@ from worker_runtime.observability.metrics.latency import (
     MetricsConfig,
     SlidingQuantiles,
 )
-from worker_runtime.observability.metrics.text import Family, Labels
+from worker_runtime.observability.metrics.text import AT_ONCE, Family, Labels
 
 _US = 1000
 _S = 1e9
@@ -219,6 +221,7 @@ class ModelSource(Protocol):
 
 
 Models = list[tuple[ModelSource, Labels]]
+Add = Callable[[Family, ModelSource, Labels], None]
 
 
 class ModelFamilies:
@@ -236,111 +239,153 @@ class ModelFamilies:
             for m in self._models()
         ]
         success, *rest = COUNTERS
-        yield self._counter(success, models)
-        yield self._failures(models)
+        yield from self._counter(success, models)
+        yield from in_parts(Family(*FAILURE, "counter"), models, self._add_failures)
         for row in (*rest, *(DURATIONS if self._config.counters else ())):
-            yield self._counter(row, models)
+            yield from self._counter(row, models)
         if self._config.counters:
             cached = [pair for pair in models if pair[0].cached]
             for row in CACHE:
-                yield self._counter(row, cached)
+                yield from self._counter(row, cached)
         yield from _gauges(models)
         yield from _own(models)
+        yield from _latencies(models)
         yield from _calls(models)
-        yield _first_response(models)
+        yield from in_parts(Family(*FIRST_RESPONSE, "histogram"), models, _add_first_response)
         if self._config.summaries:
             yield from self._summaries(models)
 
-    def _counter(self, row: tuple[str, str, str, int], models: Models) -> Family:
+    def _counter(self, row: tuple[str, str, str, int], models: Models) -> Iterator[Family]:
         name, text, attribute, divisor = row
-        family = Family(name, text, "counter")
-        for model, labels in models:
+
+        def add(family: Family, model: ModelSource, labels: Labels) -> None:
             # why 0 without counters: in Triton they are shown then, and stand still.
             value = getattr(model.statistics, attribute) if self._config.counters else 0
             family.add(labels, value // divisor)
-        return family
 
-    def _failures(self, models: Models) -> Family:
-        family = Family(*FAILURE, "counter")
-        for model, labels in models:
-            for reason, count in sorted(model.statistics.failures.items()):
-                counted = count if self._config.counters else 0
-                family.add({**labels, "reason": str(reason)}, counted)
-        return family
+        return in_parts(Family(name, text, "counter"), models, add)
+
+    def _add_failures(self, family: Family, model: ModelSource, labels: Labels) -> None:
+        for reason, count in sorted(model.statistics.failures.items()):
+            counted = count if self._config.counters else 0
+            family.add({**labels, "reason": str(reason)}, counted)
 
     def _summaries(self, models: Models) -> Iterator[Family]:
         kept = [(m, labels) for m, labels in models if m.statistics.summaries is not None]
-        for phase, (name, text) in SUMMARIES.items():
-            family = Family(name, text, "summary")
-            for model, labels in kept:
-                # why not with the cache: as in Triton, where the figure would mislead.
-                if phase != "request" or not model.cached:
-                    self._summary(family, labels, model.statistics.summaries.phases[phase])
-            yield family
-        for attribute, (name, text) in CACHE_SUMMARIES.items():
-            family = Family(name, text, "summary")
-            for model, labels in kept:
-                if model.cached:
-                    self._summary(family, labels, getattr(model.statistics.summaries, attribute))
-            yield family
+        for phase, row in SUMMARIES.items():
+            # why not with the cache: as in Triton, where the figure would mislead.
+            shown = [pair for pair in kept if phase != "request" or not pair[0].cached]
+            yield from self._summary(row, shown, partial(_phase, phase))
+        cached = [pair for pair in kept if pair[0].cached]
+        for attribute, row in CACHE_SUMMARIES.items():
+            yield from self._summary(row, cached, attrgetter(attribute))
 
-    def _summary(self, family: Family, labels: Labels, seen: SlidingQuantiles) -> None:
-        values = [(quantile, seen.value(quantile)) for quantile, _ in self._config.quantiles]
-        family.add_summary(labels, values, seen.count, seen.total)
+    def _summary(
+        self, row: tuple[str, str], models: Models, of: Callable[[Any], SlidingQuantiles]
+    ) -> Iterator[Family]:
+        def add(family: Family, model: ModelSource, labels: Labels) -> None:
+            seen = of(model.statistics.summaries)
+            quantiles = [quantile for quantile, _ in self._config.quantiles]
+            values = zip(quantiles, seen.values(quantiles), strict=True)
+            family.add_summary(labels, values, seen.count, seen.total)
+
+        # why a model at a time: its quantiles may take a millisecond.
+        return in_parts(Family(*row, "summary"), models, add, 1)
+
+
+def _phase(phase: str, kept: Any) -> SlidingQuantiles:
+    seen: SlidingQuantiles = kept.phases[phase]
+    return seen
+
+
+def in_parts(family: Family, models: Models, add: Add, at_once: int = AT_ONCE) -> Iterator[Family]:
+    """What ``add`` tells of each model, ``at_once`` samples and the rest of a model in a part."""
+    for model, labels in models:
+        add(family, model, labels)
+        if len(family.samples) >= at_once:
+            yield family
+            family = Family(family.name, family.text, family.kind)
+    yield family
 
 
 def _gauges(models: Models) -> Iterator[Family]:
-    pending, load = Family(*PENDING, "gauge"), Family(*LOAD, "gauge")
-    for model, labels in models:
-        waiting = model.scheduler.pending + sum(model.statistics.elsewhere.values())
-        pending.add(labels, waiting)
-        load.add(labels, model.statistics.load_duration_s)
-    yield from (pending, load)
+    for row, value in (
+        (PENDING, _waiting),
+        (LOAD, lambda model: model.statistics.load_duration_s),
+    ):
+        yield from _plain(Family(*row, "gauge"), models, value)
+
+
+def _waiting(model: ModelSource) -> int:
+    """Requests in its queues: here, and in copies in other processes."""
+    return model.scheduler.pending + sum(model.statistics.elsewhere.values())
+
+
+def _plain(family: Family, models: Models, value: Callable[[Any], float]) -> Iterator[Family]:
+    """A sample for each model."""
+    return in_parts(family, models, lambda part, m, labels: part.add(labels, value(m)))
 
 
 def _own(models: Models) -> Iterator[Family]:
     """What Triton's users ask for and it does not have."""
-    batches, memory = Family(*BATCH_SIZE, "counter"), Family(*MEMORY, "gauge")
-    compute, busy = Family(*BATCH_COMPUTE, "counter"), Family(*BUSY, "counter")
-    instances, steps = Family(*INSTANCES, "gauge"), Family(*STEP, "gauge")
-    full, errors = Family(*GPU_FULL, "counter"), Family(*ERROR_ANSWERS, "counter")
     called = {s.model_name for m, _ in models for s in m.config.ensemble_scheduling.step}
-    for model, labels in models:
-        at_work_ns = 0
+
+    def batches(family: Family, model: ModelSource, labels: Labels) -> None:
         for size, batch in sorted(model.statistics.batches.items()):
-            batches.add({**labels, "batch_size": str(size)}, batch.count)
-            compute.add({**labels, "batch_size": str(size)}, batch.infer_ns // _US)
-            at_work_ns += batch.input_ns + batch.infer_ns + batch.output_ns
-        busy.add(labels, at_work_ns // _US)
-        instances.add(labels, _instances(model.config) * model.statistics.copies)
-        steps.add(labels, int(model.name in called))
-        full.add(labels, model.statistics.gpu_out_of_memory_count)
-        errors.add(labels, model.statistics.error_answer_count)
+            family.add({**labels, "batch_size": str(size)}, batch.count)
+
+    def compute(family: Family, model: ModelSource, labels: Labels) -> None:
+        for size, batch in sorted(model.statistics.batches.items()):
+            family.add({**labels, "batch_size": str(size)}, batch.infer_ns // _US)
+
+    def busy(model: ModelSource) -> Any:
+        batches = model.statistics.batches.values()
+        return sum([b.input_ns + b.infer_ns + b.output_ns for b in batches]) // _US
+
+    def memory(family: Family, model: ModelSource, labels: Labels) -> None:
         for usage in model.statistics.memory:
             where = {"type": usage.kind, "id": str(usage.device)}
-            memory.add({**labels, **where}, usage.byte_size * model.statistics.copies)
-    yield from (batches, compute, busy, instances, steps, full, errors, memory)
+            family.add({**labels, **where}, usage.byte_size * model.statistics.copies)
+
+    yield from in_parts(Family(*BATCH_SIZE, "counter"), models, batches)
+    yield from in_parts(Family(*BATCH_COMPUTE, "counter"), models, compute)
+    for row, kind, value in (
+        (BUSY, "counter", busy),
+        (INSTANCES, "gauge", lambda m: _instances(m.config) * m.statistics.copies),
+        (STEP, "gauge", lambda model: int(model.name in called)),
+        (GPU_FULL, "counter", lambda model: model.statistics.gpu_out_of_memory_count),
+        (ERROR_ANSWERS, "counter", lambda model: model.statistics.error_answer_count),
+    ):
+        yield from _plain(Family(*row, kind), models, value)
+    yield from in_parts(Family(*MEMORY, "gauge"), models, memory)
+
+
+def _latencies(models: Models) -> Iterator[Family]:
     bounds = [bound / _S for bound in BOUNDS]
     for phase in PHASES:
-        family = Family(f"shoal_inference_{phase}_seconds", PHASE_TEXTS[phase], "histogram")
-        for model, labels in models:
-            counts = getattr(model.statistics.latencies, phase)
-            total = getattr(model.statistics, _SUMS[phase]) / _S
+
+        def add(family: Family, model: ModelSource, labels: Labels, of: str = phase) -> None:
+            counts = getattr(model.statistics.latencies, of)
+            total = getattr(model.statistics, _SUMS[of]) / _S
             family.add_histogram(labels, bounds, counts, total)
-        yield family
+
+        family = Family(f"shoal_inference_{phase}_seconds", PHASE_TEXTS[phase], "histogram")
+        yield from in_parts(family, models, add)
 
 
 def _calls(models: Models) -> Iterator[Family]:
-    calls, failures = Family(*CALLS, "counter"), Family(*CALL_FAILURES, "counter")
-    durations, last = Family(*CALL_DURATION, "counter"), Family(*LAST_CALL, "gauge")
-    for model, labels in models:
-        for callee, seen in sorted(model.statistics.calls.items()):
-            of = {**labels, "callee": callee}
-            calls.add(of, seen.count)
-            failures.add(of, seen.failed)
-            durations.add(of, seen.total_ns // _US)
-            last.add(of, seen.last_ms / 1000)
-    yield from (calls, failures, durations, last)
+    for (name, text), kind, value in (
+        (CALLS, "counter", lambda seen: seen.count),
+        (CALL_FAILURES, "counter", lambda seen: seen.failed),
+        (CALL_DURATION, "counter", lambda seen: seen.total_ns // _US),
+        (LAST_CALL, "gauge", lambda seen: seen.last_ms / 1000),
+    ):
+
+        def add(family: Family, model: ModelSource, labels: Labels, of: Any = value) -> None:
+            for callee, seen in sorted(model.statistics.calls.items()):
+                family.add({**labels, "callee": callee}, of(seen))
+
+        yield from in_parts(Family(name, text, kind), models, add)
 
 
 def _instances(config: Any) -> int:
@@ -348,10 +393,7 @@ def _instances(config: Any) -> int:
     return sum(group.count * max(1, len(group.gpus)) for group in config.instance_group)
 
 
-def _first_response(models: Models) -> Family:
-    family = Family(*FIRST_RESPONSE, "histogram")
-    for model, labels in models:
-        seen = model.statistics.first_response
-        if seen is not None:
-            family.add_histogram(labels, seen.bounds, seen.counts, seen.total)
-    return family
+def _add_first_response(family: Family, model: ModelSource, labels: Labels) -> None:
+    seen = model.statistics.first_response
+    if seen is not None:
+        family.add_histogram(labels, seen.bounds, seen.counts, seen.total)

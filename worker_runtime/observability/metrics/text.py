@@ -5,18 +5,24 @@ without samples is not shown at all.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from time import monotonic
 from typing import Protocol
 
 from msgspec import Struct, field
 
 Labels = Mapping[str, str]
 _LAST = ("le", "quantile")
+AT_ONCE = 1024  # samples that are read and written in one go, at some 1 to 2 µs each
+_TURN_S = 0.002  # for those that take longer, as quantiles
 
 
 class Family(Struct):
-    """``kind``: counter, gauge, histogram or summary; a sample: suffix, labels as text, value."""
+    """``kind``: counter, gauge, histogram or summary; a sample: suffix, labels as text, value.
+
+    A family of many samples is given in parts, one right behind the other.
+    """
 
     name: str
     text: str
@@ -49,17 +55,28 @@ class Family(Struct):
             self.add({**labels, "quantile": number(quantile)}, value)
 
 
-def render(families: Iterable[Family]) -> bytes:
-    """The whole exposition."""
+def render(families: Iterable[Family]) -> Generator[None, None, bytes]:
+    """The whole exposition; between two steps ``AT_ONCE`` samples, or less in what time there is,
+    and the rest of a part."""
+    written: list[bytes] = []
     lines: list[str] = []
+    headed, began = "", monotonic()
     for family in families:
         if not family.samples:
             continue
-        lines.append(f"# HELP {family.name} {_escaped(family.text)}")
-        lines.append(f"# TYPE {family.name} {family.kind}")
+        if family.name != headed:
+            headed = family.name
+            lines.append(f"# HELP {family.name} {_escaped(family.text)}")
+            lines.append(f"# TYPE {family.name} {family.kind}")
         for suffix, labels, value in family.samples:
             lines.append(f"{family.name}{suffix}{labels} {number(value)}")
-    return "".join(f"{line}\n" for line in lines).encode()
+        if len(lines) >= AT_ONCE or monotonic() - began > _TURN_S:
+            written.append("".join([f"{line}\n" for line in lines]).encode())
+            lines = []
+            yield None
+            began = monotonic()
+    written.append("".join([f"{line}\n" for line in lines]).encode())
+    return b"".join(written)
 
 
 def number(value: float) -> str:
@@ -103,5 +120,12 @@ class Exposition:
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(sources)
 
-    def text(self) -> bytes:
+    def steps(self) -> Generator[None, None, bytes]:
+        """The text, in slices for the event loop.
+
+        What is counted meanwhile may be in one family and not in another: all samples of a model
+        in one family (of a histogram above all) are of one moment, those of two families may be
+        some turns of the loop apart. Each model that was READY at the first step is in all of its
+        families, and no other.
+        """
         return render(family for source in self._sources for family in source.collect())

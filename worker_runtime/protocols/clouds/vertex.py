@@ -9,6 +9,7 @@ from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.routes import Route, match
+from worker_runtime.protocols.slices import Steps
 from worker_runtime.types.listening import Category, Restrictions, VertexOptions
 
 _REDIRECT = "x-vertex-ai-triton-redirect"
@@ -20,13 +21,13 @@ _NOT_REDIRECTED = ("trace", "logging", "score")
 
 
 class VertexApp(CloudApp):
-    """``scrape`` gives the metrics. Raises InvalidArgument without the routes."""
+    """``scrape`` gives the metrics, in slices. Raises InvalidArgument without the routes."""
 
     def __init__(
         self,
         engine: Engine,
         options: VertexOptions,
-        scrape: Callable[[], bytes],
+        scrape: Callable[[], Steps[bytes]],
         max_input_bytes: int,
         restrictions: Restrictions,
         max_body_bytes: int,
@@ -58,7 +59,12 @@ class VertexApp(CloudApp):
             redirect(head, path, renamed(_route(path), name) if name else _ONLY_MODEL)
 
     def _metrics(self, connection: Connection, _head: Head, _route: Route, _body: Any) -> None:
-        connection.reply(200, self._scrape(), content_type=_TEXT)
+        self._slices.run(
+            self._scrape(),
+            wanted=lambda: not connection.closed,
+            done=lambda text: connection.reply(200, text, content_type=_TEXT),
+            failed=connection.fail_with,
+        )
 
 
 def check_default_model(engine: Engine, name: str) -> None:

@@ -1,6 +1,7 @@
 """Everything that is not inference: health, metadata, statistics, repository, memory, settings."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpc_health.v1 import health_pb2
@@ -9,13 +10,16 @@ from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import InvalidArgument, NotFound, Unavailable, Unsupported
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.protocols.engine import Engine, Model
+from worker_runtime.protocols.grpc.loads import FILE, large_load
 from worker_runtime.protocols.grpc.requests import version_number
-from worker_runtime.protocols.grpc.simple import ANY_SIZE, MOST_FIELDS, Query
+from worker_runtime.protocols.grpc.simple import Query, Written
+from worker_runtime.protocols.grpc.transport import Message
+from worker_runtime.protocols.slices import STATISTICS_AT_ONCE, in_turns
 from worker_runtime.types.listening import Category
 from worker_runtime.types.repository import LoadOverride
 from worker_runtime.types.triton_messages import service_pb2 as pb
 
-_FILE = "file:"
+_MOST_SETTINGS = 100
 _DEPENDENTS = "unload_dependents"
 
 
@@ -72,6 +76,8 @@ class Queries:
 
     def _statistics(self, message: Any) -> Any:
         models = self._engine.statistics(message.name, _version(message))
+        if sum([model.statistics.rows for model in models]) > STATISTICS_AT_ONCE:
+            return _many_statistics(models)
         return pb.ModelStatisticsResponse(model_stats=[statistics_message(m) for m in models])
 
     def _check(self, _: Any) -> Any:
@@ -82,6 +88,20 @@ class Queries:
 
 def _version(message: Any) -> str:
     return version_number(message.version) if message.version else ""
+
+
+async def _many_statistics(models: Sequence[Model]) -> Written:
+    """What it tells of one model is of one moment."""
+    parts: list[bytes] = []
+    rows = 0
+    for model in models:
+        if rows >= STATISTICS_AT_ONCE:
+            rows = 0
+            await asyncio.sleep(0)
+        rows += model.statistics.rows
+        one = pb.ModelStatisticsResponse(model_stats=[statistics_message(model)])
+        parts.append(one.SerializeToString())
+    return Written(b"".join(parts))  # as protobuf has it: repeated fields follow one another
 
 
 def statistics_message(model: Model) -> Any:
@@ -142,7 +162,7 @@ class Repository:
         return {
             "RepositoryIndex": Query(pb.RepositoryIndexRequest, category, self._index),
             "RepositoryModelLoad": Query(
-                pb.RepositoryModelLoadRequest, category, self._load, ANY_SIZE, MOST_FIELDS
+                pb.RepositoryModelLoadRequest, category, self._load, self._load_large
             ),
             "RepositoryModelUnload": Query(pb.RepositoryModelUnloadRequest, category, self._unload),
         }
@@ -158,6 +178,17 @@ class Repository:
     async def _load(self, message: Any) -> Any:
         _refuse_name(message)
         await self._engine.load(message.model_name, _override(message.parameters))
+        return pb.RepositoryModelLoadResponse()
+
+    async def _load_large(self, data: Message) -> Any:
+        message, files = await in_turns(large_load(data))
+        _refuse_name(message)
+        rest = _override(message.parameters) or LoadOverride()
+        if both := rest.files.keys() & files:
+            raise InvalidArgument(f"load parameter '{FILE}{min(both)}' is given twice")
+        await self._engine.load(
+            message.model_name, LoadOverride(rest.config, {**rest.files, **files}) or None
+        )
         return pb.RepositoryModelLoadResponse()
 
     async def _unload(self, message: Any) -> Any:
@@ -184,12 +215,12 @@ def _override(parameters: Any) -> LoadOverride | None:
     if not parameters:
         return None
     config: str | None = None
-    files: dict[str, bytes] = {}
+    files: dict[str, bytes | memoryview] = {}
     for key, value in parameters.items():
         if key == "config":
             config = _load_parameter(key, value, "string_param")
-        elif key.startswith(_FILE):
-            files[key[len(_FILE) :]] = _load_parameter(key, value, "bytes_param")
+        elif key.startswith(FILE):
+            files[key[len(FILE) :]] = _load_parameter(key, value, "bytes_param")
         else:
             raise InvalidArgument(f"unrecognized load parameter '{key}'.")
     return LoadOverride(config, files)
@@ -270,6 +301,7 @@ class Switches:
         }
 
     def _trace(self, message: Any) -> Any:
+        _check_settings(message)
         changes = {key: list(setting.value) for key, setting in message.settings.items()}
         found: Mapping[str, Any] = (
             self._engine.update_trace_settings(message.model_name, changes, Dialect.LISTS)
@@ -283,6 +315,7 @@ class Switches:
         return reply
 
     def _log(self, message: Any) -> Any:
+        _check_settings(message)
         changes = {key: _typed(setting) for key, setting in message.settings.items()}
         found: Mapping[str, bool | int | str] = (
             self._engine.update_log_settings(changes, Dialect.LISTS)
@@ -299,6 +332,15 @@ class Switches:
             else:
                 setting.string_param = value
         return reply
+
+
+def _check_settings(message: Any) -> None:
+    """Raises InvalidArgument for far more than there are: each takes a microsecond and more."""
+    count = len(message.settings)
+    if count > _MOST_SETTINGS:
+        raise InvalidArgument(
+            f"{count} settings in a {message.DESCRIPTOR.name}, expected at most {_MOST_SETTINGS}"
+        )
 
 
 def _typed(setting: Any) -> bool | int | str | None:

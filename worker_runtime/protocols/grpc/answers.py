@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from worker_runtime.core.classification import classify, classify_in_slices, takes_long
+from worker_runtime.core.classification import classify, classify_in_slices, given_back, takes_long
 from worker_runtime.core.shared_memory import Window
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.engine import Model
@@ -106,7 +106,7 @@ def _composed(
     """Any answer, protobuf writing all but the raw tensors."""
     wanted = request.form.outputs
     if wanted and any(
-        name in wanted and wanted[name].classes and takes_long(array)
+        name in wanted and (classes := wanted[name].classes) and takes_long(array, classes)
         for name, array in zip(names, arrays, strict=True)
     ):
         raise Later(_classified_first(request, names, arrays, parameters))
@@ -130,7 +130,8 @@ def _classified_first(
         return _written(request, names, arrays, parameters, classified)
     except Later as later:
         found: Message = yield from later.steps
-        return found
+    yield from given_back(classified.values())
+    return found
 
 
 _Arrays = dict[str, "np.ndarray[Any, Any]"]

@@ -2,47 +2,52 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from itertools import islice
 from typing import Any, NamedTuple
 
 from worker_runtime.errors import Internal, InvalidArgument
 from worker_runtime.protocols.grpc.requests import parsed
 from worker_runtime.protocols.grpc.status import as_fault, status_of
 from worker_runtime.protocols.grpc.transport import Call, Message
-from worker_runtime.protocols.grpc.wire import fields
 from worker_runtime.types.listening import Category
 
-MOST_BYTES = 128 * 1024  # of a message that says a few words: protobuf reads it in one piece
-MOST_FIELDS = 4096  # of one that brings files
-ANY_SIZE = 2**31
+MOST_BYTES = 128 * 1024  # of a message that protobuf reads in one piece
 
 
 class Query(NamedTuple):
     """``answer`` makes the reply to a message of type ``kind``; it may be a coroutine function.
 
-    ``most_fields`` 0: any number. Errors are RuntimeFaults.
+    ``large`` does so for one of more than ``MOST_BYTES``, which are refused without it. Errors are
+    RuntimeFaults.
     """
 
     kind: Any
     category: Category
     answer: Callable[[Any], Any | Awaitable[Any]]
-    most_bytes: int = MOST_BYTES
-    most_fields: int = 0
+    large: Callable[[Message], Awaitable[Any]] | None = None
+
+    def answered(self, data: Message) -> Any | Awaitable[Any]:
+        """The reply to a message, or an awaitable of it. Raises a RuntimeFault."""
+        if self.large is not None and len(data) > MOST_BYTES:
+            return self.large(data)
+        return self.answer(self.read(data))
 
     def read(self, data: Message) -> Any:
         """A message of ``kind``. Raises InvalidArgument when it is none, or too large."""
-        if len(data) > self.most_bytes:
+        if len(data) > MOST_BYTES:
             raise InvalidArgument(
                 f"the {self.kind.DESCRIPTOR.name} has {len(data)} bytes, expected at most "
-                f"{self.most_bytes}"
+                f"{MOST_BYTES}"
             )
-        if self.most_fields:
-            name, most = self.kind.DESCRIPTOR.name, self.most_fields
-            if sum(1 for _ in islice(fields(memoryview(data), name), most + 1)) > most:
-                raise InvalidArgument(
-                    f"the {name} has more than {most} fields, expected at most {most}"
-                )
         return parsed(self.kind, data)
+
+
+class Written(NamedTuple):
+    """A reply that is serialised already."""
+
+    data: bytes
+
+    def SerializeToString(self) -> bytes:  # as protobuf's messages have it
+        return self.data
 
 
 class QueryHandler:
@@ -66,7 +71,7 @@ class QueryHandler:
             return
         self._seen = True
         try:
-            reply = self._query.answer(self._query.read(data))
+            reply = self._query.answered(data)
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._fail(error)
             return

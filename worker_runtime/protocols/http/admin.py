@@ -37,9 +37,9 @@ from worker_runtime.protocols.http.limits import (
     check_small_document,
 )
 from worker_runtime.protocols.http.routes import Route
-from worker_runtime.protocols.http.statistics import statistics_json
+from worker_runtime.protocols.http.statistics import statistics_body
 from worker_runtime.protocols.http.tensors import encode_response
-from worker_runtime.protocols.slices import Steps, in_turns
+from worker_runtime.protocols.slices import Slices, Steps, in_turns
 from worker_runtime.types.repository import LoadOverride
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class Admin:
     def __init__(self, engine: Engine, limit: int) -> None:
         self._engine = engine
         self._limit = limit
+        self._slices = Slices()
         self._tasks: set[asyncio.Task[None]] = set()
         self.handlers: dict[str, Handler] = {
             "live": self._live,
@@ -107,7 +108,12 @@ class Admin:
 
     def _statistics(self, connection: Connection, _head: Head, route: Route, _b: Any) -> None:
         models = self._engine.statistics(route.name, route.version)
-        _show(connection, {"model_stats": [statistics_json(model) for model in models]})
+        self._slices.run(
+            statistics_body(models),
+            wanted=lambda: not connection.closed,
+            done=lambda text: connection.reply(200, text),
+            failed=connection.fail_with,
+        )
 
     # --- repository --------------------------------------------------------------------------
 

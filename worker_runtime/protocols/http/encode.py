@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from worker_runtime.core.classification import classify, classify_in_slices
+from worker_runtime.core.classification import classify, classify_in_slices, given_back
 from worker_runtime.core.classification import takes_long as sorts_long
 from worker_runtime.core.shared_memory import Window
 from worker_runtime.protocols.engine import Model
@@ -181,7 +181,7 @@ def _described_answer(
     """
     wishes = request.form.outputs
     if any(
-        name in wishes and wishes[name].classes and sorts_long(array)
+        name in wishes and (classes := wishes[name].classes) and sorts_long(array, classes)
         for name, array in zip(names, outputs, strict=True)
     ):
         raise Later(_classified_first(head, request, names, outputs, parameters))
@@ -206,7 +206,8 @@ def _classified_first(
         return _shown(head, request, names, outputs, parameters, classified)
     except Later as later:
         found: Answer = yield from later.steps
-        return found
+    yield from given_back(classified.values())
+    return found
 
 
 Classified = dict[str, "np.ndarray[Any, Any]"]  # outputs for which that is done already

@@ -16,7 +16,7 @@ from worker_runtime.protocols.http.errors import HttpRefusal, error_body
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.listening import Members, Sweeper, listen, server_context
-from worker_runtime.protocols.slices import Later
+from worker_runtime.protocols.slices import Later, Slices, Steps
 from worker_runtime.types.listening import TlsFiles
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 
@@ -99,19 +99,20 @@ class MetricsApp:
     """Prometheus text at /metrics, and for this machine's own single requests at /requests and at
     /spans those that wait to be sent.
 
-    ``scrape`` gives the whole exposition; it runs in the event loop and must be quick. Where others
-    are to be asked first, ``look`` does.
+    ``scrape`` gives the whole exposition, in slices. Where others are to be asked first, ``look``
+    does.
     """
 
     def __init__(
         self,
-        scrape: Callable[[], bytes],
+        scrape: Callable[[], Steps[bytes]],
         tracer: Tracer,
         look: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.heads = HeadCache()
         self.connections: Members[Connection] = Members()
         self._scrape = scrape
+        self._slices = Slices()
         self._look = look
         self._tracer = tracer
         self._tasks: set[asyncio.Task[None]] = set()
@@ -136,7 +137,15 @@ class MetricsApp:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         else:
-            connection.reply(200, self._scrape(), content_type=_TEXT)
+            self._tell(connection)
+
+    def _tell(self, connection: Connection) -> None:
+        self._slices.run(
+            self._scrape(),
+            wanted=lambda: not connection.closed,
+            done=lambda text: connection.reply(200, text, content_type=_TEXT),
+            failed=connection.fail_with,
+        )
 
     def _tell_requests(self, connection: Connection, head: Head) -> None:
         asked = _ASKED.fullmatch(head.query)
@@ -149,7 +158,7 @@ class MetricsApp:
 
     async def _reply(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
         await look()
-        connection.reply(200, self._scrape(), content_type=_TEXT)
+        self._tell(connection)
 
     def answer_later(self, connection: Connection, later: Later) -> None:
         raise AssertionError(f"{connection}: no inference here: {later}")

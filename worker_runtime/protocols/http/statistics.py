@@ -1,8 +1,24 @@
 """Model statistics in the JSON form of Triton's statistics extension (nanoseconds)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from worker_runtime.protocols.engine import Model
+from worker_runtime.protocols.http.tensors import encode_response
+from worker_runtime.protocols.slices import STATISTICS_AT_ONCE, Steps
+
+
+def statistics_body(models: Sequence[Model]) -> Steps[bytes]:
+    """The whole answer, in slices: what it tells of one model is of one moment."""
+    parts: list[bytes] = []
+    rows = 0
+    for model in models:
+        if rows >= STATISTICS_AT_ONCE:
+            rows = 0
+            yield None
+        rows += model.statistics.rows
+        parts.append(encode_response(statistics_json(model), finite=True))
+    return b'{"model_stats":[%b]}' % b",".join(parts)
 
 
 def statistics_json(model: Model) -> dict[str, Any]:

@@ -1,16 +1,33 @@
 """The response cache: what makes requests equal, what it forgets, how hits count."""
 
+import asyncio
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.unit.worker_runtime.core.ensemble_models import FakeServed, model_text, plus
+from tests.unit.worker_runtime.core.ensemble_models import (
+    FakeServed,
+    model_text,
+    plus,
+    tensor_text,
+)
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
+from worker_runtime.core import response_cache
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache, cache_from, request_key
+from worker_runtime.core.scheduling import cached
 from worker_runtime.core.scheduling.cached import CachedScheduler
-from worker_runtime.errors import BackendFailed, Internal, InvalidArgument, QueueFull
+from worker_runtime.errors import (
+    BackendFailed,
+    Cancelled,
+    Internal,
+    InvalidArgument,
+    QueueFull,
+    Unavailable,
+)
 from worker_runtime.types.request import InferRequest, Response
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -125,16 +142,19 @@ def test_kept_arrays_are_copies_that_nobody_can_change() -> None:
 
 class CacheHarness:
     def __init__(self, answer: Any = None, *, ordered: bool = False, size: int = 10_000) -> None:
-        self.model = FakeServed(model_text("m"), answer)
+        tensors = [
+            tensor_text(kind, name, [-1]) for kind, name in (("input", "x"), ("output", "y"))
+        ]
+        self.model = FakeServed(model_text("m", tensors[:1], tensors[1:]), answer)
         self.inner = self.model.scheduler
         self.cache = ResponseCache(size)
         self.scheduler = CachedScheduler(self.inner, self.cache, "m", 1, ordered=ordered)
         self.statistics = self.scheduler.statistics
         self.sink = RecordingSink()
 
-    def submit(self, name: str, value: float) -> InferRequest:
-        plan = self.model.planner.plan((("x", "FP32", (2,)),), None)
-        data = np.full(2, value, np.float32).tobytes()
+    def submit(self, name: str, value: float, count: int = 2) -> InferRequest:
+        plan = self.model.planner.plan((("x", "FP32", (count,)),), None)
+        data = np.full(count, value, np.float32).tobytes()
         request = InferRequest(plan=plan, inputs=[data], sink=self.sink, id=name)
         self.scheduler.submit(request)
         return request
@@ -243,6 +263,146 @@ def test_cancelling_a_miss_fails_it_for_its_own_sink() -> None:
     request = harness.submit("r", 1)
     assert harness.scheduler.cancel(request)
     assert len(harness.sink.failed) == 1
+
+
+LARGE = 500_000  # numbers, 2 MB
+
+
+@pytest.fixture
+def hashed_by(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """The threads that made keys."""
+    threads: list[threading.Thread] = []
+
+    def key(load: tuple[str, int, int], request: InferRequest) -> bytes:
+        threads.append(threading.current_thread())
+        return request_key(load, request)
+
+    monkeypatch.setattr(cached, "request_key", key)
+    return threads
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+async def test_large_requests_are_hashed_and_large_answers_copied_in_a_thread(
+    hashed_by: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 MB stopped the loop for 12 ms."""
+    copied_by: list[threading.Thread] = []
+
+    def copied(*arguments: Any) -> Any:
+        copied_by.append(threading.current_thread())
+        return response_cache.copied(*arguments)
+
+    monkeypatch.setattr(cached, "copied", copied)
+    harness = CacheHarness(plus(1), size=10_000_000)
+    for number in (1, 2):
+        harness.submit("large", 1, LARGE)
+        assert len(harness.sink.delivered) == number - 1
+        assert (harness.scheduler.busy, harness.scheduler.pending) == (True, 1)
+        await until(lambda: not harness.scheduler.busy)
+        assert len(harness.sink.delivered) == number
+        await until(lambda: len(harness.cache) == 1)
+    harness.submit("small", 1)
+    assert len(harness.sink.delivered) == 3
+    assert harness.statistics.cache_hit_count == 1
+    await until(lambda: harness.statistics.cache_miss_count == 2)
+    main = threading.main_thread()
+    assert [thread is main for thread in hashed_by] == [False, False, True]
+    assert len(copied_by) == 1
+    assert copied_by[0] is not main
+    kept = harness.sink.delivered[1][1][0]
+    assert (kept == 2).all()
+    assert not kept.flags.writeable
+
+
+async def test_a_large_answer_that_does_not_fit_is_a_miss(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    harness = CacheHarness(plus(1), size=1_000_000)
+    harness.submit("large", 1, LARGE)
+    await until(lambda: harness.statistics.cache_miss_count == 1)
+    assert "it is larger than the cache" in caplog.text
+    assert len(harness.cache) == 0
+
+
+async def test_large_requests_keep_their_place_where_order_is_kept() -> None:
+    harness = CacheHarness(plus(0), ordered=True, size=10_000_000)
+    harness.submit("large", 1, LARGE)
+    harness.submit("small", 2)
+    harness.submit("also large", 3, LARGE)
+    assert not harness.sink.delivered
+    await until(lambda: not harness.scheduler.busy)
+    assert [name for name, _ in harness.sink.delivered] == ["large", "small", "also large"]
+
+
+async def test_a_request_that_is_being_hashed_can_be_cancelled() -> None:
+    harness = CacheHarness(ordered=True)
+    request = harness.submit("gone", 1, LARGE)
+    harness.submit("next", 1)
+    assert harness.scheduler.cancel(request)
+    assert request.cancelled
+    assert [name for name, _ in harness.sink.failed] == ["gone"]
+    assert isinstance(harness.sink.failed[0][1], Cancelled)
+    plus(0)(harness.inner.waiting.pop())
+    assert [name for name, _ in harness.answers] == ["next"]
+    assert not harness.scheduler.busy
+    harness.submit("last", 1, LARGE)
+    await until(lambda: bool(harness.inner.waiting))
+    assert [one.id for one in harness.inner.seen] == ["next", "last"]
+
+
+async def test_a_large_request_that_is_refused_later_fails_in_its_turn() -> None:
+    harness = CacheHarness(ordered=True)
+    harness.inner.refuse = QueueFull("Exceeds maximum queue size")
+    harness.submit("large", 1, LARGE)
+    await until(lambda: bool(harness.sink.failed))
+    assert isinstance(harness.sink.failed[0][1], QueueFull)
+    assert not harness.scheduler.busy
+
+
+async def test_a_drain_waits_for_what_is_being_hashed() -> None:
+    harness = CacheHarness(plus(0), size=10_000_000)
+    harness.submit("large", 1, LARGE)
+    await harness.scheduler.drain()
+    assert [name for name, _ in harness.sink.delivered] == ["large"]
+    with pytest.raises(Unavailable):
+        harness.submit("late", 1, LARGE)
+
+
+async def test_what_is_being_hashed_fails_when_all_ends_at_once() -> None:
+    harness = CacheHarness(plus(0))
+    harness.submit("large", 1, LARGE)
+    harness.scheduler.close()
+    assert [type(error) for _, error in harness.sink.failed] == [Unavailable]
+    assert not harness.scheduler.busy
+
+
+def test_what_takes_long_to_hash_or_to_copy() -> None:
+    long, short = np.zeros(100_000, np.float32), np.zeros(1_000, np.float32)
+    for buffer in (long, long.tobytes(), long.data, bytearray(long.tobytes())):
+        assert response_cache.takes_long([buffer])
+    for buffer in (short, short.tobytes(), short.data, strings(*[b"a"] * 100)):
+        assert not response_cache.takes_long([buffer])
+    assert response_cache.takes_long([strings(*[b""] * 2000)])
+    assert response_cache.takes_long([strings(b"a" * 300_000)])
+    assert response_cache.takes_long([short] * 100)
+
+
+def test_many_and_long_strings_are_told_apart() -> None:
+    """They are hashed some at a time."""
+    many = [b"%d" % number for number in range(3000)]
+    long = b"x" * 300_000
+    rows = (many, [*many[:-1], b"y"], [b"y", *many[1:]], [*many, b""], [long, b"a"], [long, b"b"])
+    keys = {request_key(LOAD, asked(("x", strings(*items)))) for items in rows}
+    assert len(keys) == len(rows)
+    kept = response_cache.copied(["y"], [strings(*many)], 1_000_000)
+    assert kept is not None
+    assert kept.arrays[0].tolist() == many
+    assert kept.byte_size == 256 + 1 + 64 + 8 * 3000 + sum(map(len, many))
 
 
 def test_a_cache_is_made_from_the_command_line() -> None:

@@ -5,10 +5,11 @@ import pytest
 from tests.support.nvml import FakeGpu, put
 from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.text import render
+from worker_runtime.protocols.slices import at_once
 
 
 def told(families: GpuFamilies) -> list[str]:
-    text = render(families.collect()).decode()
+    text = at_once(render(families.collect())).decode()
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 

@@ -1,6 +1,6 @@
 """The text of a scrape: Triton's names, labels and spellings, and what Prometheus reads of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,12 @@ from tests.unit.worker_runtime.core.runtime_requests import request
 from worker_runtime.core.statistics import (
     LONGEST_CALLEE,
     MOST_CALLEES,
+    BatchCount,
     FailureReason,
     MemoryUsage,
     Statistics,
 )
+from worker_runtime.observability.metrics import text
 from worker_runtime.observability.metrics.cache import CacheFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
 from worker_runtime.observability.metrics.latency import (
@@ -27,6 +29,7 @@ from worker_runtime.observability.metrics.latency import (
 from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.metrics.text import Exposition, number
 from worker_runtime.observability.model_metrics import OwnMetrics
+from worker_runtime.protocols.slices import at_once
 
 US, MS = 1_000, 1_000_000
 
@@ -48,7 +51,7 @@ class Model:
 
 
 def text_of(*models: Model, config: MetricsConfig | None = None) -> str:
-    return Exposition([ModelFamilies(lambda: models, config)]).text().decode()
+    return at_once(Exposition([ModelFamilies(lambda: models, config)]).steps()).decode()
 
 
 def families(text: str) -> dict[str, Any]:
@@ -322,7 +325,7 @@ def test_metrics_of_models_are_written_the_same_way() -> None:
     own.change("depth", {"a": "x", "model": "m"}, "set", 2.5)
     own.change("seconds", {"model": "m", "a": "x"}, "observe", 1)
     labels = 'a="x",model="m"'
-    assert own.text().decode().splitlines() == [
+    assert at_once(Exposition([own]).steps()).decode().splitlines() == [
         "# HELP requests the requests",
         "# TYPE requests counter",
         f"requests{{{labels}}} 3",
@@ -384,3 +387,88 @@ def test_copies_in_other_processes_have_memory_instances_and_queues_of_their_own
         'shoal_model_memory_bytes{id="0",model="m",type="CPU",version="1"} 30',
     ):
         assert f"{line}\n" in text
+
+
+MANY = 300  # models, with histograms of 25 lines for each of five phases
+
+
+@pytest.fixture
+def many() -> list[Model]:
+    models = [Model(f"m{number}") for number in range(MANY)]
+    for model in models:
+        model.statistics.summaries = Summaries()
+        for size in range(1, 9):
+            model.statistics.batches[size] = BatchCount(size)
+    return models
+
+
+def told(steps: Generator[None, None, bytes], between: Callable[[], None]) -> str:
+    """The text; ``between`` is called whenever the loop would turn."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            text: bytes = end.value
+            return text.decode()
+        between()
+
+
+def test_many_models_are_told_of_in_slices(
+    many: list[Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number of lines at a time: all of a few hundred models took 30 ms and more."""
+    written = 0
+
+    def counted(value: float) -> str:
+        nonlocal written
+        written += 1
+        return number(value)
+
+    monkeypatch.setattr(text, "number", counted)
+    steps = Exposition([ModelFamilies(lambda: many, MetricsConfig(summaries=True))]).steps()
+    slices: list[int] = []
+
+    def between() -> None:
+        nonlocal written
+        slices.append(written)
+        written = 0
+
+    found = told(steps, between)
+    assert len(slices) > 40
+    assert max(slices) <= 2 * text.AT_ONCE + 30
+    assert families(found)["nv_inference_count"].samples[-1].labels["model"] == f"m{MANY - 1}"
+    headed = [line for line in found.splitlines() if line.startswith("# TYPE ")]
+    assert len(headed) == len(set(headed))
+
+
+def test_one_scrape_is_of_the_models_that_there_were_at_its_beginning(many: list[Model]) -> None:
+    """And the samples of a histogram are of one moment."""
+    models = list(many)
+
+    def work() -> None:
+        models[:] = [Model("new"), *models[2:]]
+        for model in many:
+            model.statistics.latencies.request[0] += 1
+
+    found = families(told(Exposition([ModelFamilies(lambda: models)]).steps(), work))
+    for name in ("nv_inference_count", "shoal_inference_queue_seconds", "shoal_model_instances"):
+        of = {sample.labels["model"] for sample in found[name].samples}
+        assert of == {model.name for model in many}, name
+    seen: dict[str, dict[str, float]] = {}
+    for sample in found["shoal_inference_request_seconds"].samples:
+        if sample.labels.get("le", "+Inf") == "+Inf":
+            seen.setdefault(sample.labels["model"], {})[sample.name] = sample.value
+    for values in seen.values():
+        name = "shoal_inference_request_seconds"
+        assert values[f"{name}_count"] == values[f"{name}_bucket"]
+    assert len({tuple(values.values()) for values in seen.values()}) > 1
+
+
+def test_metrics_of_a_model_s_own_are_told_in_slices() -> None:
+    own = OwnMetrics()
+    own.family("seconds", "the seconds", 2)
+    for label in range(1000):
+        own.make("seconds", {"a": str(label)}, [0.5, 2])
+    parts = [len(family.samples) for family in own.collect()]
+    assert sum(parts) == 5000
+    assert max(parts) <= text.AT_ONCE

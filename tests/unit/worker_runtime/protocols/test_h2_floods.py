@@ -348,7 +348,7 @@ async def test_a_read_full_of_frames_takes_several_turns_of_the_loop(
         raw.connection.resume_writing()
         assert not raw.transport.reading, "what follows is behind the rest"
         await asyncio.sleep(0)
-    assert turns == [*range(64, 700, 64)]
+    assert turns == [*range(16, 700, 16)]
     assert [handler.call.id for handler in raw.owner.handlers] == list(range(1, 1400, 2))
 
 

@@ -29,6 +29,7 @@ from worker_runtime.protocols.grpc.native.messages import (
     RESOURCE_EXHAUSTED,
     Inbox,
     MessageFault,
+    Turns,
     encoding_for,
     framed,
     packed,
@@ -58,6 +59,7 @@ class Link(Protocol):
     peer_max_frame: int
     largest_joined: int  # the largest answer that leaves in one piece
     inflated_limit: int
+    turns: Turns
     answered: int  # calls with a good end
     data_frames: int  # that were sent, besides those of unary calls
     blocked: "dict[int, Answering]"  # calls that wait for a window, or for the socket

@@ -1,9 +1,12 @@
 """DATA to whole messages, however it is cut."""
 
+from collections import deque
+
 import numpy as np
 
 from worker_runtime.protocols.grpc.native.frames import HEAD_BYTES, ErrorCode, StreamFault
 from worker_runtime.protocols.grpc.native.messages import (
+    AT_ONCE,
     INTERNAL,
     MAX_MESSAGE_BYTES,
     PREFIX,
@@ -30,7 +33,18 @@ class Assembler:
     into its ``room``.
     """
 
-    __slots__ = ("_encoding", "_have", "_limit", "_memory", "_packed", "_prefix", "_want", "inbox")
+    __slots__ = (
+        "_at",
+        "_encoding",
+        "_have",
+        "_limit",
+        "_memory",
+        "_packed",
+        "_prefix",
+        "_uncut",
+        "_want",
+        "inbox",
+    )
 
     def __init__(self, encoding: str, limit: int) -> None:
         self.inbox: Inbox | None = None  # where messages go that may be compressed
@@ -41,11 +55,18 @@ class Assembler:
         self._have = 0  # bytes of the message
         self._want = -1  # all its bytes, once its prefix is there
         self._packed = False
+        self._uncut: deque[bytes] = deque()  # behind a whole message: many others, mostly
+        self._at = 0  # what of the first is cut already
+
+    @property
+    def uncut(self) -> bool:
+        """There may be more messages in what has come than ``feed`` has found."""
+        return bool(self._uncut)
 
     @property
     def empty(self) -> bool:
         """Nothing of a further message has arrived."""
-        return self._want < 0 and not self._prefix
+        return self._want < 0 and not self._prefix and not self._uncut
 
     @property
     def arrived(self) -> int:
@@ -56,25 +77,50 @@ class Assembler:
         """The client has sent everything. Raises StreamFault when it had said otherwise."""
 
     def feed(self, data: Message) -> list[Message | Packed]:
-        """The messages that ``data`` completes. Raises MessageFault."""
+        """The messages that ``data`` completes, the first ``AT_ONCE``. Raises MessageFault."""
+        if self._uncut:
+            self._uncut.append(bytes(data))
+            return []
         found: list[Message | Packed] = []
-        at = 0
-        while True:
+        at = self._cut(data, 0, found)
+        if at < len(data):
+            self._uncut.append(bytes(data[at:]))  # why a copy: a view would keep all that was read
+        return found
+
+    def more(self) -> list[Message | Packed]:
+        """The next ``AT_ONCE`` of those that ``feed`` left. Raises MessageFault."""
+        found: list[Message | Packed] = []
+        while self._uncut and len(found) < AT_ONCE:
+            self._at = self._cut(self._uncut[0], self._at, found)
+            if self._at == len(self._uncut[0]):
+                self._uncut.popleft()
+                self._at = 0
+        return found
+
+    def drop(self) -> None:
+        """What is left is not wanted."""
+        self._uncut.clear()
+        self._at = 0
+
+    def _cut(self, data: Message, at: int, found: list[Message | Packed]) -> int:
+        """Add messages to ``found`` until there are enough, or no more; where the rest begins."""
+        while len(found) < AT_ONCE:
             if self._want < 0:
                 at = self._look(data, at)
                 if self._want < 0:
-                    return found
+                    return at
             stop = at + self._want - self._have
             if self._have or stop > len(data) or self._want > _SMALL:
                 if at < len(data):
                     self._add(data[at:stop])
                 if self._have < self._want:
-                    return found
+                    return len(data)
                 message = self._taken()
             else:
                 message = bytes(data[at:stop])
             found.append(Packed(message) if self._packed else message)
             self._have, self._want, at = 0, -1, stop
+        return at
 
     def room(self, size: int) -> memoryview | None:
         """Memory for up to ``size`` bytes of DATA, and for what stands in front of the next.

@@ -71,13 +71,14 @@ class Call(Answering, eq=False):
     def _assemble(self, assembler: Assembler) -> None:
         self._assembler = assembler
         if self.head.encoding != "identity":
-            assembler.inbox = self._new_inbox(self._deliver)
+            assembler.inbox = self._new_inbox(assembler, self._deliver)
 
-    def _new_inbox(self, deliver: Callable[[Message], None]) -> Inbox:
+    def _new_inbox(self, assembler: Assembler, deliver: Callable[[Message], None]) -> Inbox:
         inbox = Inbox(
             self.head.encoding,
             self._connection.inflated_limit,
             *(deliver, self._caught_up, self.break_off),
+            *(assembler, self._connection.turns),
         )
         inbox.held = self.paused
         return inbox
@@ -101,11 +102,13 @@ class Call(Answering, eq=False):
         self._hold(len(data))
         found, inbox = self._assembler.feed(data), self._inbox
         if inbox is None and len(found) > _FEW:
-            inbox = self._assembler.inbox = self._new_inbox(handler.message)
+            inbox = self._new_inbox(self._assembler, handler.message)
+            self._assembler.inbox = inbox
+        if inbox is not None:
+            inbox.put(found)
+            return
         for whole in found:
-            if inbox is not None:
-                inbox.put(whole)
-            elif not isinstance(whole, Packed):  # which only come where there is an inbox
+            if not isinstance(whole, Packed):  # which only come where there is an inbox
                 handler.message(whole)
 
     def room(self, size: int) -> memoryview | None:
@@ -146,11 +149,11 @@ class Call(Answering, eq=False):
             return
         if (assembler := self._assembler) is not None:
             assembler.end()
+            if assembler.inbox is not None and assembler.inbox.behind:
+                return  # ``_caught_up`` comes back
             if not assembler.empty:
                 self.break_off(MessageFault(13, "the last message is cut off"))
                 return
-            if assembler.inbox is not None and assembler.inbox.behind:
-                return  # ``_caught_up`` comes back
         self.handler.half_close()
 
     def _expire(self) -> None:

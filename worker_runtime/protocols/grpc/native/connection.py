@@ -57,6 +57,7 @@ class Connection(Outgoing):
         "_service",
         "_standstill",
         "_stream_ages",
+        "turns",
     )
 
     def __init__(self, owner: Owner) -> None:
@@ -64,6 +65,7 @@ class Connection(Outgoing):
         super().__init__(options, owner.admission.buffers)
         self._owner = owner
         self._service = owner.service
+        self.turns = owner.turns
         self._reader = FrameReader(self)
         self._large: LargeFrames | None = None
         self._decoder = HeaderDecoder()

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native.call import Call
+from worker_runtime.protocols.grpc.native.messages import Turns
 from worker_runtime.protocols.grpc.transport import Handler
 from worker_runtime.types.listening import GrpcOptions
 
@@ -21,6 +22,7 @@ class Owner(Protocol):
     service: Service
     options: GrpcOptions
     admission: ConnectionAdmission
+    turns: Turns
 
     @property
     def compressed(self) -> Container[str]:

@@ -22,7 +22,7 @@ from worker_runtime.protocols.grpc.transport import Message
 MAX_FRAME = 1024 * 1024
 # A read of 256 KiB may have 28,000 frames, or open two thousand calls, at some 60 µs each.
 _TURN_S = 0.002  # for the frames of one read, in one turn of the loop
-_FRAMES_AT_ONCE = 32  # before the clock is looked at
+_FRAMES_AT_ONCE = 8  # before the clock is looked at: up to 0.3 ms each
 _MAX_BLOCK_PARTS = 64
 _LARGE = 4 * 1024  # bytes of DATA that are passed on as a view, and as they come
 _MUCH = 64 * 1024

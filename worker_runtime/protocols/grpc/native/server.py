@@ -6,6 +6,7 @@ from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native.connection import Connection
 from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
+from worker_runtime.protocols.grpc.native.messages import Turns
 from worker_runtime.protocols.grpc.native.outgoing import hello
 from worker_runtime.protocols.grpc.native.owner import Service
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
@@ -36,6 +37,7 @@ class NativeServer:
         self.service = service
         self.options = options
         self.admission = admission
+        self.turns = Turns()
         self.port = port
         self._address = address
         self._reuse_port = reuse_port
