@@ -118,14 +118,14 @@ class Chooser:
 
 
 def seen(entry: Entry, why: str) -> SeenRequest:
-    at, _, _, host, attempts, status, grpc_status, *_, flags, details, _, _ = entry.columns[:-3]
+    _, _, _, host, attempts, status, grpc_status, *_, flags, details, _, _ = entry.columns[:-3]
     request_id, method, path = entry.columns[-3:]
     path = path.removeprefix(f"/endpoints/{entry.endpoint}").removeprefix(GRPC_PREFIX) or "/"
     return SeenRequest(
         id=plain(request_id, LONGEST_WORD),
         endpoint=entry.endpoint,
         deployment=entry.deployment,
-        at=float(at),
+        at=entry.began,
         why=why,
         method=plain(method, LONGEST_WORD),
         path=plain(path, LONGEST_PATH),
