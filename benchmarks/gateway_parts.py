@@ -17,7 +17,7 @@ _LUA_METADATA = "handle:metadata()"
 _REMEMBERS = "verified[endpoint][authorization] = slot"
 _FORMATTED = ("response_headers_to_add", "request_headers_to_remove")
 _OF_SINGLE_REQUESTS = (
-    "%START_TIME(%s.%6f)%",
+    "%START_TIME%",
     "%UPSTREAM_HOST%",
     "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
     "%RESPONSE_FLAGS%",

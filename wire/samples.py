@@ -4,12 +4,16 @@ As ``wire.messages``: frozen dataclasses that travel as JSON, times in Unix seco
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
 from wire.messages import NodeInfo
 
 _VERSION_AT: Final = 14  # in a UUID
+VERSION: Final = slice(_VERSION_AT, _VERSION_AT + 1)
+RANDOM: Final = "4"  # the version of UUIDs that are random all over, as gateways make them
+LAST: Final = slice(-1, None)
 _DIGITS: Final = "0123456789abcdefABCDEF"
 _LOW_BITS: Final = 28
 
@@ -113,22 +117,27 @@ def rank(request_id: str, salt: int) -> int:
     UUIDs of version 4 are random, so the first of these numbers' eight digits is made of their last
     one: runtimes need not look at more of most of them.
     """
-    padded, last = request_id.ljust(_VERSION_AT + 1), request_id[-1:]
+    padded, last = request_id.ljust(_VERSION_AT + 1), request_id[LAST]
     number = crc32(padded.encode(), salt)
-    if request_id[_VERSION_AT : _VERSION_AT + 1] == "4" and last in _DIGITS:
+    if request_id[VERSION] == RANDOM and last in _DIGITS:
         return (int(last, 16) ^ salt & 15) << _LOW_BITS | number & ((1 << _LOW_BITS) - 1)
     return number
 
 
 def skipped(salt: int, most: int) -> str:
     """The last digits that random ids with a rank of at most ``most`` do not have."""
-    first = most >> _LOW_BITS
-    return "".join(digit for digit in _DIGITS if int(digit, 16) ^ salt & 15 > first)
+    return _skipped(salt & 15, most >> _LOW_BITS)
+
+
+# why remembered: each request that is chosen asks, and mostly for the same ones
+@lru_cache(1 << 8)
+def _skipped(salt: int, first: int) -> str:
+    return "".join(digit for digit in _DIGITS if int(digit, 16) ^ salt > first)
 
 
 def is_skipped(request_id: str, digits: str) -> bool:
     """Whether it is a random id that ends with one of these: its rank need not be looked at."""
-    return request_id[-1:] in digits and request_id[_VERSION_AT : _VERSION_AT + 1] == "4"
+    return request_id[LAST] in digits and request_id[VERSION] == RANDOM
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import os
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
@@ -56,6 +57,15 @@ class Entry:
     connection: str = ""  # Envoy's number of it
     as_json: bool = False  # the tensors came as text
     columns: Sequence[str] = ()  # all of the line, for those that are told of one by one
+
+    @property
+    def began(self) -> float:
+        """When its first byte was there, Unix seconds. Read for the few that are told of."""
+        at = self.columns[0]
+        if at.endswith("Z"):
+            return datetime.fromisoformat(at).timestamp()
+        # why: connections from before an upgrade keep their log's format, which had Unix seconds
+        return float(at)
 
 
 def parse(line: str) -> Entry | None:

@@ -22,7 +22,7 @@ class OwnRequests:
         request_id = entry.columns[REQUEST_ID]
         if not request_id.startswith(COMPARISON):  # as all but a few
             return False
-        if not is_signed(self.key, entry.endpoint, request_id, float(entry.columns[0])):
+        if not is_signed(self.key, entry.endpoint, request_id, entry.began):
             return False
         if request_id in self._seen:
             return False

@@ -12,6 +12,7 @@ are random, so their last digit alone tells of most that their number is too lar
 
 import asyncio
 from collections import deque
+from functools import lru_cache
 from heapq import heappush, heapreplace
 from time import monotonic_ns, time
 from typing import Any, Final, NamedTuple
@@ -53,7 +54,12 @@ def _first(digit: bytes, salt: int) -> int:
 
 def skipped(salt: int, ranked_below: int) -> bytes:
     """The last digits of random ids that are all ranked higher."""
-    first = ranked_below >> _LOW_BITS
+    return _skipped(salt & 15, ranked_below >> _LOW_BITS)
+
+
+# why remembered: each request that is chosen asks, and mostly for the same ones
+@lru_cache(1 << 8)
+def _skipped(salt: int, first: int) -> bytes:
     return bytes(digit for digit in _DIGITS if _first(bytes((digit,)), salt) > first)
 
 

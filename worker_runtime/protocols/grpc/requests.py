@@ -151,6 +151,8 @@ class Decoder:
                     many = i
                     break
                 buffers[i] = sized
+        tracer = self._engine.tracer
+        x_request_id = head.request_id if tracer.requests.active else b""
         found = InferRequest(
             plan=plan,
             inputs=buffers,
@@ -162,14 +164,15 @@ class Decoder:
             timeout_ns=parameters.timeout_ns,
             sequence=sequence,
             parameters=custom,
+            watched=tracer.requests if x_request_id else None,
+            x_request_id=x_request_id,
         )
         if form.windows:
             found.device_windows = device_windows(form.windows)
         if many >= 0:
             raise Later(self._in_slices(found, model, many, head))
-        tracer = self._engine.tracer
-        if tracer.active or tracer.requests.active:
-            self._watch(found, model, head)
+        if tracer.active:
+            self._trace(found, model, head)
         return found
 
     def _in_slices(
@@ -183,15 +186,13 @@ class Decoder:
                 if sized is None:
                     sized = yield from _many(item, buffers[i], model, found.id)
                 buffers[i] = sized
-        self._watch(found, model, head)
+        if self._engine.tracer.active:
+            self._trace(found, model, head)
         return found
 
-    def _watch(self, found: InferRequest, model: Model, head: CallHead) -> None:
-        tracer, arrived = self._engine.tracer, found.arrived_ns
-        if tracer.active:
-            tracer.start(found, model, "GRPC", dict(head.metadata), (arrived, monotonic_ns()))
-        if tracer.requests.active and (request_id := head.request_id):
-            found.watched, found.x_request_id = tracer.requests, request_id
+    def _trace(self, found: InferRequest, model: Model, head: CallHead) -> None:
+        received = found.arrived_ns, monotonic_ns()
+        self._engine.tracer.start(found, model, "GRPC", dict(head.metadata), received)
 
     def _found(
         self, form: GrpcForm, model: Model, request: Incoming, head: CallHead

@@ -194,7 +194,8 @@ class HttpApp:
         try:
             if has_large_json(head, body):
                 raise Later(decode_in_slices(engine, model, head, body, sink, self._limit))
-            request = decode(engine, model, head, body, sink, self._limit)
+            x_request_id = connection.request_id if self._requests.active else b""
+            request = decode(engine, model, head, body, sink, self._limit, x_request_id)
         except Later as later:
             self._slices.run(
                 later.steps,
@@ -217,7 +218,11 @@ class HttpApp:
     ) -> None:
         if self._tracer.active:
             self._trace(head, model, request)
-        if self._requests.active and (found := connection.request_id or id_of(head.headers)):
+        if (
+            request.watched is None
+            and self._requests.active
+            and (found := connection.request_id or id_of(head.headers))
+        ):
             request.watched, request.x_request_id = self._requests, found
         connection.request = request
         try:

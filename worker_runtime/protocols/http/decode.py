@@ -53,10 +53,18 @@ _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
 def decode(
-    engine: Engine, model: Model, head: Head, body: Any, sink: Sink, limit: int
+    engine: Engine,
+    model: Model,
+    head: Head,
+    body: Any,
+    sink: Sink,
+    limit: int,
+    x_request_id: bytes = b"",
 ) -> InferRequest:
     """The request in ``body``. ``limit`` bounds what JSON and raw requests may hold, in bytes.
 
+    The usual request has ``x_request_id`` already, and is watched where there is one: to set both
+    later takes several times as long. All others are without.
     Raises Later for BYTES of many elements, InvalidArgument, and NotFound for shared memory that is
     not there.
     """
@@ -90,7 +98,16 @@ def decode(
             return _request(engine, form, inputs, sink, arrived, request_id)
         raise Later(_in_slices(source, inputs, raw, sink, arrived, request_id))
     parts = [body[length + start : length + stop] for start, stop in form.slices]
-    return InferRequest(form.plan, parts, sink, request_id, arrived, form=form)
+    return InferRequest(
+        form.plan,
+        parts,
+        sink,
+        request_id,
+        arrived,
+        form=form,
+        watched=engine.tracer.requests if x_request_id else None,
+        x_request_id=x_request_id,
+    )
 
 
 def has_large_json(head: Head, body: Any) -> bool:

@@ -30,8 +30,8 @@ def line(
     connection: str = "7",
     binary: str = "-",
 ) -> str:
-    columns = ["1.0", endpoint, cluster, "127.0.0.1:9001", "1", status, grpc, duration]
-    columns += ["300", "40", "10", "20", "-", details, connection, binary]
+    columns = ["1970-01-01T00:00:01.250Z", endpoint, cluster, "127.0.0.1:9001", "1", status, grpc]
+    columns += [duration, "300", "40", "10", "20", "-", details, connection, binary]
     return "\t".join([*columns, "id", "POST", path]) + "\n"
 
 
@@ -40,6 +40,17 @@ def test_a_scoring_request_is_counted_for_its_deployment() -> None:
         "digits", "blue", "2xx", 1500.0, 10, 20, 300.0, 40.0, "7", as_json=True,
         columns=line().rstrip("\n").split("\t"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("at", "began"),
+    [("2026-11-28T03:17:34.258Z", 1795835854.258), ("1795835854.258123", 1795835854.258123)],
+)
+def test_when_a_request_began(at: str, began: float) -> None:
+    """Also by the lines of connections that are older than an upgrade."""
+    parsed = parse(line().replace("1970-01-01T00:00:01.250Z", at))
+    assert parsed is not None
+    assert parsed.began == pytest.approx(began, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """What the control plane asks itself is left out of a gateway's counts, and nothing else is."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from controlplane.gateway import own_requests
@@ -12,7 +14,7 @@ NOW = 1_800_000_000.0
 
 
 def entry(request_id: str, endpoint: str = "digits", at: float = NOW) -> Entry:
-    columns = [str(at), *["-"] * 18]
+    columns = [datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"), *["-"] * 18]
     columns[REQUEST_ID] = request_id
     return Entry(endpoint, "blue", "2xx", 100.0, 1, 1, columns=columns)
 

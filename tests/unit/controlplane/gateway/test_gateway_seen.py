@@ -39,7 +39,7 @@ def test_a_line_becomes_a_request() -> None:
         "POST", "/v2/models/m/infer", 200, "127.0.0.1:9001",
     )  # fmt: skip
     assert (told.duration_us, told.receive_us, told.send_us) == (1500.0, 300.0, 40.0)
-    assert (told.at, told.attempts, told.flags, told.details) == (1.0, 1, "", "via_upstream")
+    assert (told.at, told.attempts, told.flags, told.details) == (1.25, 1, "", "via_upstream")
 
 
 def test_what_the_gateway_refused_has_neither_host_nor_time() -> None:
