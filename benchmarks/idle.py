@@ -31,7 +31,7 @@ RUNTIME = "runtime"
 # What tells a program of the installation from the others, by its command line.
 _PROGRAMS = {
     "shoal.local": "supervisor", "redis-server": "redis", "valkey-server": "redis",
-    "asgi": "web", "agent_server": "agents", "control": "worker", "ingest": "ingest",
+    "web_server": "web", "agent_server": "agents", "control": "worker", "ingest": "ingest",
     "beat": "beat", "gateway.agent": "gateway agent", "worker_runtime": RUNTIME,
     "node_agent": "node agent",
 }  # fmt: skip

@@ -301,7 +301,8 @@ class Agent:
     def _make_report(self, generation: int) -> NodeReport:
         observed = self._fleet.observed()
         described = self._machine.describe()
-        replicas = with_memory(observed, memory_by_process() if described.gpus else {})
+        on_gpus = memory_by_process() if described.gpus else {}
+        replicas = with_memory(observed, on_gpus, known=self._sampling.taken_lately())
         return NodeReport(
             node=dataclasses.replace(described, heartbeat_interval_s=self._heartbeat_s),
             observed_generation=generation,

@@ -25,9 +25,7 @@ class LogShipping:
         Raises ControlError.
         """
         more = False
-        for tail in self._fleet.tails:
-            await asyncio.to_thread(tail.trim)
-        for tail in self._fleet.tails:
+        for tail in await asyncio.to_thread(_grown, self._fleet.tails):
             more |= await self._ship_page(tail)
         await asyncio.sleep(PAGE_S if more else REST_S)
 
@@ -39,3 +37,8 @@ class LogShipping:
             await self._client.logs(LogBatch(entries=entries))
             await asyncio.to_thread(tail.shipped, pages)
         return bool(pages)
+
+
+def _grown(tails: list[LogTail]) -> list[LogTail]:
+    """Those that may have something to ship: one look at all, for most have nothing."""
+    return [tail for tail in tails if tail.grown()]

@@ -95,6 +95,14 @@ class LogTail:
             self._cursors[stream] = page.cursor
         self._write_cursors()
 
+    def grown(self) -> bool:
+        """Trim; whether there may be something to ship. Reads nothing."""
+        self.trim()
+        return any(
+            cursor.aside or cursor.offset != _size(self._paths[stream])
+            for stream, cursor in self._cursors.items()
+        )
+
     def trim(self) -> None:
         """Put aside and empty files that have grown too long, shipped or not.
 

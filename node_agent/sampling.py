@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 # Where nobody watches and nothing has changed; a replica that is silent for 6 s shows a gap.
 RESTING_S = 5.0
+LATELY_S = 6.0  # so long what a round saw of processes does for a report, too
 SETTLED = ("ready", "failed", "stopped")
 
 
@@ -35,6 +36,7 @@ class Sampling:
         self._seen: dict[str, tuple[bytes, tuple[ModelCounters, ...]]] = {}
         self._still = False
         self._waits = ProcessorWaits()
+        self._taken: tuple[float, dict[int, Usage]] = (float("-inf"), {})
         self.traces = RequestTraces()
 
     def rest_s(self, told_s: float) -> float:
@@ -100,7 +102,13 @@ class Sampling:
 
     def _used(self, pids: set[int]) -> tuple[dict[int, Usage], dict[int, float]]:
         taken = usages(pids)
+        self._taken = time.monotonic(), taken
         return taken, self._waits.add(taken)
+
+    def taken_lately(self) -> dict[int, Usage]:
+        """By what was sampled in the last round; empty where that is long ago."""
+        at, taken = self._taken
+        return taken if time.monotonic() - at < LATELY_S else {}
 
     async def _counters(
         self,

@@ -14,7 +14,6 @@ import ssl
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from types import FrameType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -30,6 +29,7 @@ from controlplane.config.http_application import http_application  # isort: spli
 from controlplane.config.guards import AgentsOnly
 from controlplane.core.borrowed import give_back
 from controlplane.core.errors import DomainError
+from controlplane.core.slow_clock import Server
 from controlplane.nodes import authority
 from controlplane.nodes.auth import EXTENSION
 from wire.proof import load_pair
@@ -40,7 +40,6 @@ RENEWED_EVERY: Final = timedelta(days=7)  # certificates live for 30 days
 LOOK_S: Final = 3600.0
 # Of an idle connection: longer than agents keep theirs between calls, which are handshakes saved.
 KEPT_S: Final = 75
-TICK_S: Final = 1.0  # of the server's clock
 SCHEME: Final = "shoal:"
 
 
@@ -116,25 +115,6 @@ async def _kept(tls: AgentTls) -> AsyncIterator[None]:
         yield
     finally:
         keeping.cancel()
-
-
-class Server(uvicorn.Server):
-    """Looks once a second whether it shall end, and at once when a signal says so. Uvicorn's own
-    looks ten times, which is a fifth of what this process does while nodes are at rest."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._ends = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-
-    async def main_loop(self) -> None:
-        while not await self.on_tick(0):  # the tick at which the date of answers is renewed
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ends.wait(), TICK_S)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
-        self._loop.call_soon_threadsafe(self._ends.set)
 
 
 async def _serve(tls: AgentTls) -> None:

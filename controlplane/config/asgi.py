@@ -3,6 +3,13 @@
 # why before the others: it sets Django up, which importing the consumers below needs.
 from controlplane.config.http_application import http_application  # isort: split
 
+from controlplane.core.without import without
+
+# why: REST framework's fields of PostgreSQL, which no model here has, read its driver, and its test
+# client reads another one of HTTP: 13 MB
+with without("django.contrib.postgres.fields", "requests"):
+    import rest_framework.compat  # noqa: F401 # isort: split
+
 from typing import cast
 
 from channels.auth import AuthMiddlewareStack

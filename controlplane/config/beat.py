@@ -51,6 +51,11 @@ class LedScheduler(PersistentScheduler):
             return LOOK_S
         return min(float(super().tick(*args, **kwargs)), LOOK_S)
 
+    def schedules_equal(self, old_schedules: Any, new_schedules: Any) -> bool:
+        """The table is the same for as long as a beat runs: comparing each entry of it at each tick
+        was a fifth of what beat does."""
+        return old_schedules is not None and len(old_schedules) == len(new_schedules)
+
     def close(self) -> None:
         if self._leads:
             with contextlib.suppress(redis.RedisError):  # then it ends by itself

@@ -3,6 +3,7 @@
 Tasks are hints. Truth is in the rows; a lost, late or doubled message does no harm.
 """
 
+import gc
 import os
 import time
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from celery.signals import (
     before_task_publish,
     celeryd_init,
     task_received,
+    worker_before_create_process,
     worker_process_init,
     worker_ready,
 )
@@ -27,10 +29,18 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 from django.conf import settings
 
+from controlplane.core.without import without
+
+# why: Redis' client reads OpenTelemetry's, 4 MB in each process, for counts that nobody asked for
+with without("opentelemetry.sdk.metrics"):
+    import redis  # noqa: F401
+
 from controlplane.config import broker, watchdog
 from controlplane.core import fanout
 
 CONTROL, INGEST = "control", "ingest"
+# By workers at the broker, when no job came. A worker that is ended waits for the answer.
+ASKED_AGAIN_S = 2
 # Jobs that read, write or remove models' bytes, or wait for what models answer. They have workers
 # of their own: however many take their time, those that heal and converge are done. All others are
 # jobs of seconds.
@@ -69,12 +79,12 @@ def every(seconds: float, task: str, queue: str = "", **kwargs: Any) -> dict[str
 BEAT_SCHEDULE = {
     "show that the control queue moves": every(10, "system.pulse", "control", of="control"),
     "show that the ingest queue moves": every(10, "system.pulse", "ingest", of="ingest"),
-    # It also sends what has something to do only while there are rollouts, or policies: a job that
-    # finds nothing costs an idle machine as much as one that does.
+    # It also notices silent gateways, and sends what has something to do only while there are
+    # rollouts, policies, or events to seal: a job that finds nothing costs an idle machine as much
+    # as one that does.
     "converge deployments": every(5, "deployments.reconcile"),
+    # It also sends the job that tells it again, where somebody could not be told at once.
     "look for what should be told": every(15, "alerts.look"),
-    # why so rarely: what makes a message sends it, too; this is for tries after the first
-    "tell it": every(15, "alerts.deliver"),
     "drop alerts of long ago": every(3600, "alerts.prune"),
     # why so rarely: each file that comes sends it, too
     "make statistics of captured data": every(15, "capture.summarise"),
@@ -82,11 +92,11 @@ BEAT_SCHEDULE = {
         min(60, settings.SHOAL_DRIFT_INTERVAL_S), "capture.compare"
     ),
     "drop captured data of long ago": every(900, "capture.expire"),
+    # It also resumes ingests whose worker died.
     "wake the nodes again": every(20, "deployments.wake_nodes"),
-    "notice silent gateways": every(5, "gateway.watch"),
-    "resume ingests whose worker died": every(20, "registry.resume_ingests"),
     "assess versions of before an upgrade": every(60, "registry.assess_versions"),
-    "seal the event log": every(10, "core.seal_events"),
+    # why so rarely: the tick sends it where there is something to seal; this is for anchors
+    "seal the event log": every(60, "core.seal_events"),
     "move events of long ago to archives": every(3600, "events.archive"),
     "drop old uploads": every(900, "registry.expire_uploads"),
     "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),
@@ -119,7 +129,7 @@ app.conf.update(
         "health_check_interval": 10,
         "socket_connect_timeout": 2,
         # why: a broker that is frozen takes connections and answers nothing; a REST call that rings
-        # a wake-up must not hang with it. Longer than the second that a worker's read blocks.
+        # a wake-up must not hang with it. Longer than a worker waits for a job, ASKED_AGAIN_S.
         "socket_timeout": 3,
         # why so few: these bound what a REST call waits for a dead broker after its commit (kombu's
         # own defaults are six seconds of tries). Workers reconnect by another, endless policy.
@@ -158,6 +168,26 @@ app.conf.update(
 def tasks_import(**_: Any) -> None:
     """Of all apps, in workers alone: beat sends names, and so does whoever asks how workers do."""
     app.autodiscover_tasks(force=True)
+
+
+@celeryd_init.connect
+def wait_long(**_: Any) -> None:
+    """For a job that comes a worker is woken; with nothing it asks again, once a second by default.
+
+    why not for all: whoever waits without an event loop, as `inspect` does, would sleep as long.
+    """
+    app.conf.broker_transport_options = {
+        **app.conf.broker_transport_options,
+        "polling_interval": ASKED_AGAIN_S,
+    }
+
+
+@worker_before_create_process.connect
+def share_what_was_read(**_: Any) -> None:
+    """What was imported stays in memory once for a worker and its children: collecting garbage
+    would write to each object, and so to each page."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect

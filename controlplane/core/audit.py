@@ -66,6 +66,11 @@ class KeyIsAnother(Unavailable):
     tries = ("Set SHOAL_SECRET_KEY to the key of before, and start again.",)
 
 
+def has_unsealed() -> bool:
+    """Whether there are events that are not on the chain yet."""
+    return Event.objects.filter(link=None).exists()
+
+
 def seal() -> int:
     """Hang every event that was committed since onto the chain. Returns how many.
 

@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 from celery import current_app
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
 from controlplane.core.breaker import Breaker
@@ -15,6 +16,18 @@ from controlplane.core.breaker import Breaker
 logger = logging.getLogger(__name__)
 
 broker = Breaker(rest_s=5.0)
+
+
+def alongside(*names: str) -> None:
+    """Do these jobs in the one that is being done: as jobs of their own, short ones take several
+    times what they do, on a machine at rest as well. One that fails does not keep the others."""
+    for name in names:
+        try:
+            current_app.tasks[name].run()
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            logger.exception("Job %s failed, the next time tries again", name)
 
 
 def enqueue_on_commit(

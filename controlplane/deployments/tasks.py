@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from controlplane.core import jobs
 from controlplane.deployments.services.deployments import logs_sweep
 from controlplane.nodes.services import nodes_wake
 
@@ -14,3 +15,4 @@ def deployments_logs_sweep() -> None:
 @shared_task(name="deployments.wake_nodes")
 def deployments_wake_nodes() -> None:
     nodes_wake()
+    jobs.alongside("registry.resume_ingests")

@@ -41,6 +41,7 @@ POLL_INTERVAL_S = 0.5  # without wake-ups
 RESTING_POLL_S = 3.0
 REPORT_INTERVAL_S = 2.0  # between looks at Envoy; what is as before is reported less often
 CALL_ANEW_S = 5.0  # with nothing new: the control plane takes us for dead after 15
+RESTING_SAMPLE_S = 15.0  # the same of samples, while there are none
 RENEWAL_INTERVAL_S = 3600.0
 CERTIFICATE_INTERVAL_S = 600.0
 RETRY_REFUSED_S = 10.0
@@ -341,7 +342,8 @@ class GatewayAgent:
         self._timers.sample = now + self._timers.sample_interval_s
         if not self._unsent and now < self._timers.sample_anew:
             return
-        self._timers.sample_anew = now + CALL_ANEW_S
+        # why later where wake-ups arrive: one comes when somebody starts to watch
+        self._timers.sample_anew = now + (RESTING_SAMPLE_S if self.wake_ups.flow else CALL_ANEW_S)
         # why also without samples: the answer says when somebody starts to watch.
         # why these are not kept for later: they are of a few of all, and others come
         reply = self.client.samples(tuple(self._unsent), self.chooser.take())

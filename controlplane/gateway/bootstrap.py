@@ -21,6 +21,9 @@ from controlplane.gateway.settings import MOST_HELD, GatewaySettings, SettingsEr
 from controlplane.gateway.tracing import BATCHES, collector, tracing
 from controlplane.gateway.xds import XdsFolder
 
+# Of threads that hang, which are counted only. Envoy's own wake each thread ten times a second,
+# half of what it does while nobody calls.
+WATCHDOG = {"miss_timeout": "4s", "megamiss_timeout": "8s"}
 MAX_DOWNSTREAM_CONNECTIONS = 20_000
 MAX_REGEX_PROGRAM = 2000
 MAX_SOCKET_PATH_BYTES = 100  # the kernel's limit is 107
@@ -59,6 +62,7 @@ def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
             "cds_config": _file(f"{XDS}/cds.json"),
         },
         "static_resources": {"clusters": clusters},
+        "watchdogs": {"main_thread_watchdog": WATCHDOG, "worker_watchdog": WATCHDOG},
         # why: the default of 100 refuses the list of reachable paths.
         "layered_runtime": {
             "layers": [

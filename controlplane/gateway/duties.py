@@ -5,7 +5,8 @@ import time
 from dataclasses import dataclass, field
 
 MAX_BACK_OFF_S = 8.0
-TICK_S = 0.25  # between looks at all duties, at most
+TICK_S = 0.25  # between looks at all duties while the control plane is left alone
+LONGEST_REST_S = 1.0  # between them, else
 LEAST_REST_S = 0.01
 WINDOW_S = 0.5  # in which being woken makes us poll twice at most
 
@@ -63,5 +64,6 @@ class Timers:
         self.report = self.report_anew = self.sample = self.sample_anew = self.poll
 
     def rest_s(self, now: float) -> float:
-        """Until a poll is due, and no longer than other duties may wait."""
-        return min(max(self.poll - now, LEAST_REST_S), TICK_S)
+        """Until one of those that are done all the time is due, and no longer than others wait."""
+        due = min(self.poll, self.report, self.sample)
+        return min(max(due - now, LEAST_REST_S), LONGEST_REST_S)

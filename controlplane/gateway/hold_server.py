@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import uvicorn
 
+from controlplane.core.slow_clock import Server
 from controlplane.gateway.admin import EnvoyAdmin
 from controlplane.gateway.control_client import ControlPlaneClient
 from controlplane.gateway.filters import CLUSTER_HEADER
@@ -36,23 +37,22 @@ class HoldServer:
         self._path, self._client = path, client
         self._admin = EnvoyAdmin(envoy)
         self.holding = Holding(self._wake, self._serving, most=most)
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                self._answer,
-                http="httptools",
-                ws="none",
-                lifespan="off",
-                interface="asgi3",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                backlog=BACKLOG,
-                timeout_keep_alive=KEPT_S,
-                timeout_graceful_shutdown=1,
-            )
+        self._config = uvicorn.Config(
+            self._answer,
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=KEPT_S,
+            timeout_graceful_shutdown=1,
         )
+        self._server: Server | None = None  # once its thread has a loop
         self._most = most
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,19 +77,19 @@ class HoldServer:
         """Who is held then is asked for again, by Envoy, of the agent that comes next."""
         if self._thread is not None:
             self._serves.wait(STOP_S)
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._end)
+            if self._loop is not None and self._server is not None:
+                self._loop.call_soon_threadsafe(self._end, self._server)
             self._thread.join(STOP_S)
         self._admin.close()
 
-    def _end(self) -> None:
+    def _end(self, running: Server) -> None:
         # why not ended in order: the server would answer 500, and take what Envoy asks again
-        for server in self._server.servers:
+        for server in running.servers:
             server.close()
-        for connection in list(self._server.server_state.connections):
+        for connection in list(running.server_state.connections):
             if connection.transport is not None:
                 connection.transport.abort()
-        self._server.should_exit = True
+        running.end()
 
     def _run(self, listening: socket.socket) -> None:
         with listening:
@@ -97,6 +97,7 @@ class HoldServer:
 
     async def _serve(self, listening: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
+        self._server = Server(self._config)
         self._serves.set()
         await self._server.serve(sockets=[listening])
 

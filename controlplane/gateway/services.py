@@ -164,19 +164,19 @@ def gateway_report(report: GatewayReport, *, caller: Caller) -> None:
             raise Unauthenticated(
                 f"name={report.name!r}: a gateway of this name shows a certificate, or is new."
             )
-        Gateway.objects.update_or_create(
-            name=report.name,
-            defaults={
-                "applied_version": report.applied_version,
-                "healthy": report.healthy,
-                "error": dataclasses.asdict(report.error) if report.error else None,
-                "host_health": report.host_health,
-                "left_out": [dataclasses.asdict(part) for part in report.left_out],
-                "last_seen_at": now,
-                "silent": False,
-                **_served(report.served),
-            },
-        )
+        said = {
+            "applied_version": report.applied_version,
+            "healthy": report.healthy,
+            "error": dataclasses.asdict(report.error) if report.error else None,
+            "host_health": report.host_health,
+            "left_out": [dataclasses.asdict(part) for part in report.left_out],
+            "last_seen_at": now,
+            "silent": False,
+            **_served(report.served),
+        }
+        # why first: of a known one, each few seconds, it is all, and the other reads it once more
+        if not Gateway.objects.filter(name=report.name).update(**said, updated_at=now):
+            Gateway.objects.update_or_create(name=report.name, defaults=said)
         _record_change(before, report)
     _endpoints_told(now)
 

@@ -3,6 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
+from controlplane.core import audit, jobs
 from controlplane.operations import services
 
 
@@ -11,6 +12,9 @@ from controlplane.operations import services
 def deployments_reconcile() -> None:
     services.looks_send()
     services.operations_tick(now=timezone.now())
+    jobs.alongside("gateway.watch")
+    if audit.has_unsealed():
+        jobs.enqueue("core.seal_events", expires_s=5)
 
 
 @shared_task(name="operations.autoscale")
@@ -26,3 +30,4 @@ def operations_rollouts(unless_within_s: float = 0.0) -> None:
 @shared_task(name="operations.prune")
 def operations_prune() -> None:
     services.operations_prune(now=timezone.now())
+    services.runs_prune(now=timezone.now())

@@ -15,7 +15,7 @@ from shoal.local.envoy_drain import drain
 from shoal.local.home import Home, write_private
 from shoal.local.settings import ROOT, LocalSettings
 
-CELERY = ("-m", "celery", "-A", "controlplane.config.celery")
+JOBS = ("-m", "controlplane.config.jobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,7 @@ def control_plane(plan: Plan) -> list[Program]:
         _python(
             plan,
             "web",
-            *("-m", "uvicorn", "controlplane.config.asgi:application"),
-            *("--host", "127.0.0.1", "--port", str(plan.studio_port)),
-            *("--timeout-graceful-shutdown", "3", "--no-access-log", "--no-server-header"),
-            "--no-proxy-headers",  # the application does that: SHOAL_TRUSTED_PROXIES
+            *("-m", "controlplane.config.web_server", "--port", str(plan.studio_port)),
             ready_when=ready.answers_http(f"http://127.0.0.1:{plan.studio_port}/readyz"),
             note=plan.studio_url,
         ),
@@ -145,7 +142,7 @@ def control_plane(plan: Plan) -> list[Program]:
         _python(
             plan,
             "beat",
-            *(*CELERY, "beat", "--loglevel", "INFO", "--pidfile="),
+            *(*JOBS, "beat", "--loglevel", "INFO", "--pidfile="),
             *("--schedule", str(plan.home.path / "beat" / "schedule")),
             ready_when=ready.logs_line(beat_log, r"beat: Starting"),
             note="clock of the periodic jobs",
@@ -166,8 +163,8 @@ def _worker(plan: Plan, name: str, queue: str, *, note: str) -> Program:
     return _python(
         plan,
         name,
-        *(*CELERY, "worker", "-Q", queue, "--hostname", f"{queue}@%h", *POOLS[queue]),
-        *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+        *(*JOBS, "worker", "-Q", queue, "--hostname", f"{queue}@%h", *POOLS[queue]),
+        *("--loglevel", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"),
         ready_when=ready.logs_line(plan.home.log(name), rf"{queue}@\S+ ready\."),
         note=note,
         stop_timeout_s=15,

@@ -1,45 +1,43 @@
-"""How each kind of program shows that it is ready."""
+"""How each program shows that it is ready.
+
+Written on sockets: the clients of Redis and of HTTP would be half of the supervisor's memory, for
+a question that it asks at the start.
+"""
 
 import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-
-import httpx
-import redis.asyncio
-import redis.exceptions
+from urllib.parse import unquote, urlsplit
 
 Ready = Callable[[int], Awaitable[bool]]
 TIMEOUT_S = 1.0
+_Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def answers_ping(url: str) -> Ready:
-    """A Redis at `url` answers PING."""
+    """The embedded Redis at `url` (`unix://` or `redis://`, with who and password) answers PING."""
+    parts = urlsplit(url)
+    who, password = unquote(parts.username or ""), unquote(parts.password or "")
+    told = _command("AUTH", who, password) + _command("PING")
 
-    async def ready(_pid: int) -> bool:
-        client = redis.asyncio.Redis.from_url(url, socket_timeout=TIMEOUT_S)
-        try:
-            return bool(await client.ping())
-        except (redis.exceptions.RedisError, OSError):
-            return False
-        finally:
-            await client.aclose()
+    def connect() -> Awaitable[_Connection]:
+        if parts.scheme == "unix":
+            return asyncio.open_unix_connection(unquote(parts.path))
+        return asyncio.open_connection(parts.hostname, parts.port)
 
-    return ready
+    return _answers(connect, told, (re.compile(rb"\+OK\r\n"), re.compile(rb"\+PONG\r\n")))
 
 
 def answers_http(url: str) -> Ready:
-    """GET `url` answers 200."""
-
-    async def ready(_pid: int) -> bool:
-        try:
-            async with httpx.AsyncClient(trust_env=False, timeout=TIMEOUT_S) as client:
-                return (await client.get(url)).status_code == httpx.codes.OK
-        except httpx.HTTPError:
-            return False
-
-    return ready
+    """GET `url`, plain HTTP, answers 200."""
+    parts = urlsplit(url)
+    told = f"GET {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n\r\n"
+    status = re.compile(rb"HTTP/1\.[01] 200 .*\r\n")
+    return _answers(
+        lambda: asyncio.open_connection(parts.hostname, parts.port or 80), told.encode(), (status,)
+    )
 
 
 def listens(*ports: int) -> Ready:
@@ -78,6 +76,35 @@ def writes_own_pid(file: Path) -> Ready:
         return _pid_in(file) == pid
 
     return ready
+
+
+def _answers(
+    connect: Callable[[], Awaitable[_Connection]], told: bytes, lines: tuple[re.Pattern[bytes], ...]
+) -> Ready:
+    """Who is told `told` answers with lines like these, in time."""
+
+    async def ready(_pid: int) -> bool:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                reader, writer = await connect()
+                try:
+                    writer.write(told)
+                    for line in lines:
+                        if not line.fullmatch(await reader.readline()):
+                            return False
+                finally:
+                    writer.close()
+        except (OSError, ValueError):  # TimeoutError included; a line without end is a ValueError
+            return False
+        return True
+
+    return ready
+
+
+def _command(*words: str) -> bytes:
+    """In Redis' protocol, whatever the words hold."""
+    told = [word.encode() for word in words]
+    return b"*%d\r\n" % len(told) + b"".join(b"$%d\r\n%s\r\n" % (len(one), one) for one in told)
 
 
 def _size(log: Path) -> int:

@@ -174,7 +174,7 @@ class System:
 
     def asked(self) -> tuple[psutil.Process, psutil.Process]:
         """Whom people, and whom nodes and gateways, ask."""
-        return self.child("uvicorn"), self.child("agent_server")
+        return self.child("web_server"), self.child("agent_server")
 
     def kill_child(self, word: str) -> None:
         victim = self.child(word)

@@ -36,7 +36,7 @@ def test_everything_of_the_control_plane_dies_mid_deploy(
     studio = system.studio
     system.endpoint("served-on", node_labels=pair)
     operation = slow_deployment(system, pair, "resumed")
-    words = ("uvicorn", "agent_server", "-Q control", "-Q ingest", " beat ")
+    words = ("web_server", "agent_server", "-Q control", "-Q ingest", " beat ")
     before = {word: system.child(word).pid for word in words}
     with case.under(system.load("served-on")) as load:
         for word in words:

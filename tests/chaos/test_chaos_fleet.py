@@ -65,7 +65,7 @@ Node.objects.filter(name__startswith="sim-").delete()
 
 
 def manage(system: System, script: str) -> bytes:
-    environment = system.child("uvicorn").environ()
+    environment = system.child("web_server").environ()
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, cwd=ROOT, capture_output=True, check=False
     )

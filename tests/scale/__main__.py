@@ -66,8 +66,10 @@ def plane(home: Path) -> Iterator[Installation]:
         made.start_web()
         made.start_agents()
         made.start_worker()
-        celery = ("-m", "celery", "-A", "controlplane.config.celery")
-        made.spawn("beat", [sys.executable, *celery, "beat", "-s", str(home / "beat")])
+        made.spawn(
+            "beat",
+            [sys.executable, "-m", "controlplane.config.jobs", "beat", "-s", str(home / "beat")],
+        )
         yield made
     finally:
         made.stop()

@@ -99,4 +99,6 @@ def _people(ground: Ground) -> Iterator[Try]:
 def _web(ground: Ground) -> psutil.Process:
     assert ground.product.process is not None
     children = psutil.Process(ground.product.process.pid).children(recursive=True)
-    return next(process for process in children if "uvicorn" in process.cmdline())
+    return next(
+        process for process in children if "controlplane.config.web_server" in process.cmdline()
+    )

@@ -112,7 +112,7 @@ class Installation:
         wait_until(lambda: self.alive("agents") and _ok(url, trusted), "agents")
 
     def start_worker(self) -> None:
-        command = ["celery", "-A", "controlplane.config.celery", "worker", "-Q", "control,ingest"]
+        command = ["controlplane.config.jobs", "worker", "-Q", "control,ingest"]
         options = ["-c", "1", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
         self.spawn("worker", [sys.executable, "-m", *command, *options])
         wait_until(lambda: self.alive("worker") and "ready." in self.log("worker"), "the worker")

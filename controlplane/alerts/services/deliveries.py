@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from controlplane.alerts.messages import (
@@ -134,16 +134,23 @@ class Try:
     ms: float
 
 
+def deliveries_due(now: datetime) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(
+        status=DeliveryStatus.WAITING, next_at__lte=now, channel__enabled=True
+    )
+
+
 def deliver(*, now: datetime) -> int:
     """Send what is due, side by side. Returns how many were delivered.
 
     A row is taken by compare-and-set, so that of two workers one sends it; where that one dies
     before it has said so, it is sent again: receivers tell doubles by the delivery's id.
     """
-    due = Delivery.objects.filter(
-        status=DeliveryStatus.WAITING, next_at__lte=now, channel__enabled=True
+    rows = (
+        deliveries_due(now)
+        .select_related("channel")
+        .order_by("next_at", "created_at")[:MOST_AT_ONCE]
     )
-    rows = due.select_related("channel").order_by("next_at", "created_at")[:MOST_AT_ONCE]
     mine = [row for row in rows if _take(row, now)]
     if not mine:
         return 0

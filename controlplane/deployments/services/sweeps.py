@@ -180,7 +180,7 @@ def sweeps_observe(node: Node, loads: Iterable[ObservedLoad], now: datetime) -> 
 
 
 def sweeps_tick(*, now: datetime) -> None:
-    """End those that took too long; forget old ones."""
+    """End those that took too long."""
     for row in sweeps_active():
         if now < row.deadline_at:
             continue
@@ -191,6 +191,10 @@ def sweeps_tick(*, now: datetime) -> None:
             text = f"The agent of {row.node_name} has not ended it in time."
             hint = LOOK_AT_NODE
         RUNS.expire(row, now, text, hint)
+
+
+def sweeps_prune(*, now: datetime) -> None:
+    """Forget old ones."""
     runs_forget(LoadSweep, now - RUNS.kept)
 
 

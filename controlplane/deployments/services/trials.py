@@ -175,13 +175,17 @@ def trials_observe(node: Node, replicas: tuple[ObservedReplica, ...], now: datet
 
 
 def trials_tick(*, now: datetime) -> None:
-    """End those that took too long; forget those that ended a day ago."""
+    """End those that took too long."""
     for row in trials_active():
         if now < row.deadline_at:
             continue
         phase = row.observed.get("state", "not started by the node yet")
         text = f"It did not load in time; it got as far as: {phase}."
         RUNS.expire(row, now, text, "Give it more time, or look at the node.")
+
+
+def trials_prune(*, now: datetime) -> None:
+    """Forget old ones."""
     runs_forget(TryLoad, now - RUNS.kept)
 
 

@@ -297,12 +297,16 @@ def _deadline(row: Tuning, now: datetime) -> datetime:
 
 
 def tunings_tick(*, now: datetime) -> None:
-    """Say what is measured next; end those that took too long; forget old ones."""
+    """Say what is measured next; end those that took too long."""
     for row in tunings_active():
         try:
             _advance(row, now)
         except Exception:
             logger.exception("The tuning %s cannot be advanced, the next pass tries again", row.pk)
+
+
+def tunings_prune(*, now: datetime) -> None:
+    """Forget old ones."""
     runs_forget(Tuning, now - RUNS.kept)
 
 

@@ -27,7 +27,7 @@ from controlplane.operations.services.endpoints import (
     traffic_set,
 )
 from controlplane.operations.services.golden_gates import asks_first
-from controlplane.operations.services.keeping import operations_prune
+from controlplane.operations.services.keeping import operations_prune, runs_prune
 from controlplane.operations.services.nodes import node_delete, node_leave
 from controlplane.operations.services.previews import autoscaling_preview
 from controlplane.operations.services.reports import (
@@ -100,5 +100,6 @@ __all__ = [
     "rollout_resume",
     "rollout_start",
     "rollouts_look",
+    "runs_prune",
     "traffic_set",
 ]

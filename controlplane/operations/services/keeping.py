@@ -1,4 +1,4 @@
-"""How long operations and rollouts that have ended are kept."""
+"""How long what has ended is kept: operations and rollouts, and what nodes did once."""
 
 import logging
 from datetime import datetime, timedelta
@@ -6,6 +6,9 @@ from typing import Final
 
 from django.conf import settings
 
+from controlplane.deployments.services.sweeps import sweeps_prune
+from controlplane.deployments.services.trials import trials_prune
+from controlplane.deployments.services.tunings import tunings_prune
 from controlplane.operations.models import Operation, Rollout
 from controlplane.operations.selectors import latest_operations
 from controlplane.operations.types import ACTIVE
@@ -33,3 +36,10 @@ def operations_prune(*, now: datetime) -> int:
     if dropped:
         logger.info("Dropped %d operations that ended before %s", len(dropped), until.date())
     return len(dropped)
+
+
+def runs_prune(*, now: datetime) -> None:
+    """Drop trials, load sweeps and tunings that ended longer ago than each kind is kept."""
+    trials_prune(now=now)
+    sweeps_prune(now=now)
+    tunings_prune(now=now)

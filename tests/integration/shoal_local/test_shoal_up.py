@@ -141,7 +141,7 @@ def test_nothing_in_its_folder_is_open_to_others(installation: Installation) -> 
 
 
 def test_the_node_agent_is_told_no_way_to_redis(installation: Installation) -> None:
-    assert "SHOAL_REDIS_URL" in installation.child("uvicorn").environ()
+    assert "SHOAL_REDIS_URL" in installation.child("web_server").environ()
     assert "SHOAL_REDIS_URL" not in installation.child("node_agent").environ()
 
 
@@ -157,7 +157,7 @@ def test_a_second_one_on_the_same_folder_is_refused(installation: Installation) 
     assert f"already running on {installation.home} (process {installation.pid})" in second.stdout
 
 
-@pytest.mark.parametrize(("word", "name"), [("uvicorn", "web"), ("redis-server", "redis")])
+@pytest.mark.parametrize(("word", "name"), [("web_server", "web"), ("redis-server", "redis")])
 def test_what_is_killed_comes_back(installation: Installation, word: str, name: str) -> None:
     url = installation.client()["url"]
     until(lambda: answers(url), lambda: "the studio was not up before")

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.idle import RUNTIME, Program, name_of, verdicts
 
 PYTHON = "/venv/bin/python"
-CELERY = (PYTHON, "-m", "celery", "-A", "controlplane.config.celery")
+JOBS = (PYTHON, "-m", "controlplane.config.jobs")
 
 
 @pytest.mark.parametrize(
@@ -13,11 +13,11 @@ CELERY = (PYTHON, "-m", "celery", "-A", "controlplane.config.celery")
     [
         ((PYTHON, "-m", "shoal.local"), "supervisor"),
         (("/x/redis-server unixsocket:/home/redis.sock",), "redis"),
-        ((PYTHON, "-m", "uvicorn", "controlplane.config.asgi:application", "--port", "1"), "web"),
+        ((PYTHON, "-m", "controlplane.config.web_server", "--port", "1", "--port", "1"), "web"),
         ((PYTHON, "-m", "controlplane.config.agent_server"), "agents"),
-        ((*CELERY, "worker", "-Q", "control", "--hostname", "control@%h"), "worker"),
-        ((*CELERY, "worker", "-Q", "ingest", "--hostname", "ingest@%h"), "ingest"),
-        ((*CELERY, "beat", "--schedule", "/home/beat/schedule"), "beat"),
+        ((*JOBS, "worker", "-Q", "control", "--hostname", "control@%h"), "worker"),
+        ((*JOBS, "worker", "-Q", "ingest", "--hostname", "ingest@%h"), "ingest"),
+        ((*JOBS, "beat", "--schedule", "/home/beat/schedule"), "beat"),
         (("/x/envoy", "-c", "/home/gateway/bootstrap.json"), "envoy"),
         ((PYTHON, "-m", "controlplane.gateway.agent"), "gateway agent"),
         ((PYTHON, "-m", "node_agent"), "node agent"),

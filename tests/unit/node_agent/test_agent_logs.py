@@ -270,3 +270,29 @@ def test_what_a_replica_answers_makes_no_lines_of_its_own(folder: ReplicaFolder)
         "1e999 y",
     ]
     assert all(0 < entry.at < 1e12 for entry in entries)
+
+
+def test_a_log_has_grown_until_all_of_it_was_shipped(folder: ReplicaFolder) -> None:
+    tail = LogTail(REPLICA, folder)
+    assert not tail.grown()
+    folder.runtime_log.write_text("one\n")
+    assert tail.grown()
+    ship(tail)
+    assert not tail.grown()
+    folder.runtime_log.write_text("")  # somebody emptied it
+    assert tail.grown()
+    ship(tail)
+    assert not tail.grown()
+
+
+def test_a_log_that_was_put_aside_has_grown_until_it_was_shipped(
+    folder: ReplicaFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "FILE_LIMIT_BYTES", 8)
+    tail = LogTail(REPLICA, folder)
+    folder.runtime_log.write_text("one\ntwo\nthree\n")
+    assert tail.grown()
+    assert folder.runtime_log.stat().st_size == 0
+    assert [text for text, _ in ship(tail)] == ["one", "two", "three"]
+    ship(tail)
+    assert not tail.grown()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -64,3 +65,12 @@ def test_it_is_what_psutil_says() -> None:
         known = sum(each.memory_info().rss for each in (root, *children))
         process.communicate(b"\n")
     assert 0.5 < found.memory_bytes / known < 2.0
+
+
+def test_what_was_seen_lately_does_if_all_are_in_it(tmp_path: Path) -> None:
+    lately = {10: Usage(memory_bytes=7, processes=(10, 11))}
+    seen = ObservedReplica("a", generation=1, state="ready", pid=10)
+    (found,) = with_memory([seen], {11: 5}, tmp_path, known=lately)
+    assert (found.memory_bytes, found.gpu_memory_bytes) == (7, 5)
+    (found,) = with_memory([replace(seen, pid=12)], {}, tmp_path, known=lately)
+    assert found.memory_bytes == 0  # looked for, and there is no such process

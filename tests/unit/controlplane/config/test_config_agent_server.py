@@ -1,4 +1,4 @@
-"""The clock of the agents' port: slow, and never late for a stop."""
+"""The clock of servers that are mostly at rest: slow, and never late for a stop."""
 
 import asyncio
 import signal
@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 import uvicorn
 
-from controlplane.config import agent_server
+from controlplane.core import slow_clock
 
 
 async def application(*_: Any) -> None:
     raise AssertionError("nobody calls it")
 
 
-def made() -> agent_server.Server:
+def made() -> slow_clock.Server:
     config = uvicorn.Config(application, lifespan="off", log_config=None)
     config.load()
-    return agent_server.Server(config)
+    return slow_clock.Server(config)
 
 
 async def test_a_stop_does_not_wait_for_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_server, "TICK_S", 3600.0)
+    monkeypatch.setattr(slow_clock, "TICK_S", 3600.0)
     server = made()
     running = asyncio.create_task(server.main_loop())
     await asyncio.sleep(0)  # it waits for the next tick
@@ -31,7 +31,7 @@ async def test_a_stop_does_not_wait_for_the_clock(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_each_tick_renews_the_date_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_server, "TICK_S", 0.001)
+    monkeypatch.setattr(slow_clock, "TICK_S", 0.001)
     server = made()
     running = asyncio.create_task(server.main_loop())
     for date in (b"yesterday", b"today"):

@@ -11,6 +11,7 @@ from controlplane.config.celery import (
     jobs_on_one_connection,
     limits,
     tasks_import,
+    wait_long,
 )
 from shoal.local.programs import POOLS
 
@@ -66,3 +67,13 @@ def test_connections_to_files_alone_are_kept_between_jobs(
     databases = {name: {"ENGINE": engine} for name, engine in zip("ab", engines, strict=True)}
     assert (jobs_on_one_connection(databases) is not None) == kept
     assert "CELERY_DB_REUSE_MAX" in app.conf  # the name that Celery's part for Django reads
+
+
+def test_a_worker_waits_for_jobs_no_longer_than_a_read_may_take() -> None:
+    options = app.conf.broker_transport_options
+    assert "polling_interval" not in options  # whoever waits without a loop would sleep as long
+    try:
+        wait_long()
+        assert 1 < app.conf.broker_transport_options["polling_interval"] < options["socket_timeout"]
+    finally:
+        app.conf.broker_transport_options = options

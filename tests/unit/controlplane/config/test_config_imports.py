@@ -11,20 +11,30 @@ REST = ("rest_framework.views", "drf_spectacular.utils", "requests", "jinja2")
 CALLS = ("grpc", "google.protobuf", "tritonclient.grpc")
 SIGN_IN = ("authlib", "joserfc")
 POSTGRESQL = ("psycopg", "psycopg_pool")
+METRICS = ("opentelemetry.sdk.metrics",)
 SERVICES = ("controlplane.operations.services", "controlplane.registry.services")
+CONSOLE = ("click_repl", "prompt_toolkit")  # Celery's
+MODELS = (
+    *("django.db.models", "django.forms", "django.views", "cryptography.x509"),
+    "controlplane.nodes.models",
+)
 BEAT = """
-from controlplane.config.celery import app
+from controlplane.config import jobs
+from controlplane.config import beat  # as the scheduler that Celery's beat makes
+jobs.LightBeat(app=jobs.app).init_loader()
+"""
+WORKER = """
+from controlplane.config.jobs import app
 app.loader.init_worker()
 app.finalize()
-"""
-WORKER = (
-    BEAT
-    + """
 from celery.apps.worker import Worker
 Worker(app=app).on_before_init(quiet=True)
 assert "deployments.reconcile" in app.tasks
 """
-)
+SUPERVISOR = """
+from shoal.local import up, redis_server
+redis_server.choose()
+"""
 AGENTS = """
 from controlplane.config import agent_server
 agent_server.slim()
@@ -42,12 +52,16 @@ get_resolver().url_patterns
 @pytest.mark.parametrize(
     ("program", "without"),
     [
-        (WORKER, (*REST, *CALLS, *SIGN_IN, *POSTGRESQL, "numpy", "httpx", "uvicorn")),
-        (BEAT, (*REST, *CALLS, *SIGN_IN, *SERVICES, "numpy", "httpx", "uvicorn")),
-        (AGENTS, (*REST, *CALLS, *SIGN_IN, *POSTGRESQL, "numpy", "httpx")),
-        (WEB, (*CALLS, *SIGN_IN)),
+        (WORKER, (*REST, *CALLS, *SIGN_IN, *POSTGRESQL, *METRICS, *CONSOLE, "numpy", "httpx")),
+        (
+            BEAT,
+            (*REST, *CALLS, *SIGN_IN, *METRICS, *SERVICES, *CONSOLE, *MODELS, "numpy", "httpx"),
+        ),
+        (AGENTS, (*REST, *CALLS, *SIGN_IN, *POSTGRESQL, *METRICS, "numpy", "httpx")),
+        (WEB, (*CALLS, *SIGN_IN, *POSTGRESQL, "requests", *METRICS)),
+        (SUPERVISOR, ("redis", "httpx", "opentelemetry", "django")),
     ],
-    ids=["workers", "beat", "agents", "web"],
+    ids=["workers", "beat", "agents", "web", "supervisor"],
 )
 def test_a_process_starts_without_what_others_need(
     tmp_path: Path, program: str, without: tuple[str, ...]

@@ -254,7 +254,7 @@ def test_old_ones_are_forgotten(
     listed = api.get(SWEEPS).json()["items"]
     assert [row["id"] for row in listed] == made[:1:-1]
     assert [row["measured"] for row in listed] == [3, 3]
-    services.operations_tick(now=timezone.now() + timedelta(days=91))
+    services.runs_prune(now=timezone.now() + timedelta(days=91))
     assert api.get(SWEEPS).json()["items"] == []
 
 

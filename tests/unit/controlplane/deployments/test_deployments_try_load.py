@@ -134,7 +134,7 @@ def test_a_silent_node_does_not_keep_it_open(api: APIClient, node: SimulatedNode
     ended = shown(api, trial)
     assert (ended["state"], ended["error"]["code"]) == ("Failed", "DeadlineExceeded")
     assert "downloading" in ended["error"]["message"]
-    services.operations_tick(now=timezone.now() + timedelta(days=2))
+    services.runs_prune(now=timezone.now() + timedelta(days=2))
     assert api.get(f"{TRIALS}/{trial['id']}").status_code == 404
 
 

@@ -198,7 +198,7 @@ def test_a_silent_node_ends_it(api: APIClient, node: SimulatedNode) -> None:
     ended = shown(api, tuning)
     assert (ended["state"], ended["error"]["code"]) == ("Failed", "DeadlineExceeded")
     Tuning.objects.update(finished_at=timezone.now() - timedelta(days=91))
-    tick()
+    tunings.tunings_prune(now=timezone.now())
     assert Tuning.objects.count() == 0
 
 

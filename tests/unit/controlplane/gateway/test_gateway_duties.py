@@ -26,6 +26,9 @@ def test_of_being_woken_come_two_polls_in_half_a_second(
     assert timers.report == timers.sample == timers.poll
 
 
-@pytest.mark.parametrize(("now", "rest_s"), [(0.0, 0.25), (0.9, 0.1), (0.999, 0.01), (2.0, 0.01)])
-def test_it_rests_until_a_poll_is_due(now: float, rest_s: float) -> None:
-    assert Timers(poll=1.0).rest_s(now) == pytest.approx(rest_s)
+@pytest.mark.parametrize(("now", "rest_s"), [(0.0, 1.0), (0.9, 0.3), (1.199, 0.01), (2.0, 0.01)])
+def test_it_rests_until_a_duty_is_due(now: float, rest_s: float) -> None:
+    due = {"poll": 3.0, "report": 3.0, "sample": 3.0}
+    for duty in due:
+        timers = Timers(**{**due, duty: 1.2})
+        assert timers.rest_s(now) == pytest.approx(rest_s)
