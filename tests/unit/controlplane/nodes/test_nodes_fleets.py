@@ -57,3 +57,4 @@ def test_who_else_has_an_address_is_looked_up_and_not_read_from_all_reports() ->
     rows = Node.objects.filter(address="10.0.0.1")
     assert [row.name for row in rows] == ["one"]
     assert "node_address" in rows.explain()
+    assert "node_draining" in Node.objects.filter(drain_deadline_at__isnull=False).explain()
