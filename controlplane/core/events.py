@@ -53,6 +53,8 @@ def record(
 def record_all(events: Iterable[Event]) -> None:
     """As ``record``, several at once: new ones, whose ``seq`` and ``mac`` are filled in here."""
     rows = list(events)
+    if not rows:
+        return
     for event in rows:
         event.mac = seals.event_mac(event)
     Event.objects.bulk_create(rows)

@@ -187,7 +187,7 @@ def _our_addresses() -> set[str]:
 
 def _holder(node: Node, address: str, boot_id: str, now: datetime) -> str:
     """The node on another machine that is found there, and reports."""
-    others = Node.objects.exclude(pk=node.pk).filter(info__address=address)
+    others = Node.objects.exclude(pk=node.pk).filter(address=address)
     for other in others:
         told = other.info
         if told.get("boot_id") == boot_id or told.get("address_refused"):

@@ -28,6 +28,12 @@ class Node(Stamped):
         output_field=models.BigIntegerField(null=True),
         db_persist=True,
     )
+    # of ``info`` as well, to be looked up: no report may read what all other nodes have said
+    address = models.GeneratedField(
+        expression=KT("info__address"),
+        output_field=models.TextField(null=True),
+        db_persist=True,
+    )
     desired_generation = models.BigIntegerField(default=0)
     observed_generation = models.BigIntegerField(default=0)
     last_seen_at = models.DateTimeField(null=True, blank=True)
@@ -35,6 +41,17 @@ class Node(Stamped):
     certificate_ends_at = models.DateTimeField(null=True, blank=True)  # of the newest; null: none
     # When it first proved itself by a certificate: since then its credential alone is refused.
     certified_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["address"], name="node_address"),
+            # why: nearly never is any drained, and only who reads all of them knows without it
+            models.Index(
+                fields=["drain_deadline_at"],
+                condition=models.Q(drain_deadline_at__isnull=False),
+                name="node_draining",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

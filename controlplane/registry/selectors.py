@@ -204,8 +204,11 @@ def version_named(name: str, version: str | int) -> ModelVersion:
 
 
 def _version_of(rows: QuerySet[ModelVersion], name: str, version: str | int) -> ModelVersion:
-    number = version_number(name, version)
-    found = rows.filter(version=number).first() if number is not None else None
+    if str(version).removeprefix("@") == LATEST:
+        found = rows.filter(archived=False).order_by("-version").first()
+    else:
+        number = version_number(name, version)
+        found = rows.filter(version=number).first() if number is not None else None
     if found is None:
         raise ModelNotFound(f"Model {name!r} has no version {version}.", hints=_version_hints(name))
     return found

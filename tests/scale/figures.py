@@ -26,6 +26,7 @@ REPORTS = Bar("reports, p99", 100, "ms")
 PLACED = Bar("replicas placed in a rollout of all", 200, "a second", least=True)
 CONFIGURED = Bar("a changed key at all gateways", 5, "s")
 LISTS = Bar("REST lists, p95", 150, "ms")
+FLAT = Bar("what a node costs in a larger fleet", 1.2, "times as much")
 OVERVIEW = Bar("the studio's overview, a frame", 30, "kB")
 
 

@@ -62,6 +62,14 @@ class _Cursor:
 def rows_read(*aliases: str) -> Iterator[RowsRead]:
     """Counts until it ends, over these databases; ``default`` unless said."""
     read = RowsRead()
+    with ExitStack() as stack:
+        for alias in aliases or ("default",):
+            stack.enter_context(connections[alias].execute_wrapper(counted(read)))
+        yield read
+
+
+def counted(read: RowsRead) -> Callable[..., Any]:
+    """A wrapper of ``execute``, as connections have them, that counts into ``read``."""
 
     def execute(
         run: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
@@ -72,7 +80,4 @@ def rows_read(*aliases: str) -> Iterator[RowsRead]:
             wrapper.cursor = _Cursor(wrapper.cursor, read)
         return run(sql, params, many, context)
 
-    with ExitStack() as stack:
-        for alias in aliases or ("default",):
-            stack.enter_context(connections[alias].execute_wrapper(execute))
-        yield read
+    return execute

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -43,17 +43,21 @@ def need_of(
 
 
 def needs_of(deployments: Collection[Deployment], now: datetime) -> dict[int, placement.Need]:
-    """Primary key -> what one replica needs, without ordinals; in two queries for all of them."""
+    """Primary key -> what one replica needs, without ordinals; in at most two queries
+    for all of them."""
     versions = {deployment.revision.model_version_id for deployment in deployments}
     # why everything: whoever asks has been given these deployments
     models = RepoModel.everything.filter(model_version__in=versions)
     backends: dict[int, set[str]] = {}
     for version_id, backend in models.values_list("model_version_id", "backend"):
         backends.setdefault(version_id, set()).add(backend)
-    known = {
-        (row.model_version_id, row.config_revision_key, row.kind): row
-        for row in _footprints(now).filter(model_version__in=versions)
-    }
+    kinds = [deployment.revision.instance_type for deployment in deployments]
+    known = {}
+    if any(kind is not None and kind.gpu_count for kind in kinds):
+        known = {
+            (row.model_version_id, row.config_revision_key, row.kind): row
+            for row in _footprints(now).filter(model_version__in=versions)
+        }
     return {
         deployment.pk: _need(
             deployment.revision,
@@ -234,7 +238,7 @@ def gpus_give(
     """
     if deployment.revision.instance_type is None:
         # why none: where GPUs are counted, by instance types, nobody has any that are not
-        project = Project.everything.get(name=deployment.endpoint.project_name)
+        project = cast(Project, deployment.endpoint.project)
         return [None if project.max_gpus is None else [] for _ in node_ids]
     need = need_of(deployment, (), avoid)
     node_ids = list(node_ids)

@@ -21,7 +21,7 @@ from controlplane.nodes import wake_ups
 LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit", "sticky")
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def endpoint_create(
     *,
     name: str,

@@ -15,6 +15,12 @@ def endpoint_lock(name: str) -> Endpoint | None:
     return Endpoint.objects.select_for_update(no_key=True).filter(name=name).first()
 
 
+def endpoint_hold(name: str) -> None:
+    """The same, for who does not look at it."""
+    rows = Endpoint.objects.select_for_update(no_key=True).filter(name=name)
+    list(rows.values_list("pk"))
+
+
 def endpoints_lock(endpoint_ids: Iterable[int]) -> None:
     """Those of ``endpoint_ids`` that exist. Without any it asks nothing."""
     if ids := set(endpoint_ids):

@@ -73,8 +73,10 @@ def replicas_observe(
     ]
     touched = [*(row for row, _ in changed), *gone, *back]
     endpoints_lock(row.deployment.endpoint_id for row in touched)
+    _written([_observed(row, observed) for row, observed in changed], now)
     for row, observed in changed:
-        _replica_observe(row, observed, now)
+        if observed.error is not None and observed.error.code == NO_GPU_MEMORY:
+            _gpu_memory(row, observed, now)
     node_seen(
         node=node,
         info=report.node,
@@ -84,10 +86,10 @@ def replicas_observe(
         violations=violations,
         address_refused=refused,
     )
-    for row in gone:
-        _change(row, ReplicaCause.ABSENT, {"state": ReplicaState.STOPPED}, now)
-    for row in back:
-        _change(row, ReplicaCause.BACK, {"state": ReplicaState.PENDING, "observed": {}}, now)
+    stopped = {"state": ReplicaState.STOPPED}
+    pending = {"state": ReplicaState.PENDING, "observed": {}}
+    _written([(row, ReplicaCause.ABSENT, stopped) for row in gone], now)
+    _written([(row, ReplicaCause.BACK, pending) for row in back], now)
     # why skip and why last: their endpoints are not held, so this must wait for nobody. What
     # somebody else is just changing is told the time with the next report.
     here = Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned])
@@ -102,7 +104,10 @@ def _is_news(row: Replica, observed: ObservedReplica) -> bool:
     return observed.state != row.state or codec.as_data(observed) != row.observed
 
 
-def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> None:
+Change = tuple[Replica, ReplicaCause, dict[str, Any]]  # what became of a replica, and its columns
+
+
+def _observed(row: Replica, observed: ObservedReplica) -> Change:
     data = codec.as_data(observed)
     changes: dict[str, Any] = {"observed": data, "state": observed.state}
     if data["error"] is not None:
@@ -111,9 +116,7 @@ def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> 
         changes["error"] = None
     if observed.state == ReplicaState.READY:
         changes["attempts"] = row.attempts if row.state == ReplicaState.READY else 0
-    _change(row, ReplicaCause.REPORT, changes, now)
-    if observed.error is not None and observed.error.code == NO_GPU_MEMORY:
-        _gpu_memory(row, observed, now)
+    return row, ReplicaCause.REPORT, changes
 
 
 def _gpu_memory(row: Replica, observed: ObservedReplica, now: datetime) -> None:
@@ -132,19 +135,25 @@ def _gpu_memory(row: Replica, observed: ObservedReplica, now: datetime) -> None:
         )
 
 
-def _change(row: Replica, cause: ReplicaCause, changes: dict[str, Any], now: datetime) -> None:
-    """Compare-and-set on the generation, with the event and the endpoint's number."""
-    before_state, before = row.state, row.observed
-    if changes["state"] != before_state:
-        changes["state_since"] = now
-    same = Replica.objects.filter(pk=row.pk, generation=row.generation)
-    others = {name: value for name, value in changes.items() if name != "state"}
-    if not REPLICAS.write(same, cause, ReplicaState(changes["state"]), **others):
-        return
-    if _matters_for_routing(before_state, before, changes):
-        endpoint_generation_raise([row.deployment.endpoint_id])
-    if changes["state"] != before_state:
-        _record(row, before_state, changes)
+def _written(found: Sequence[Change], now: datetime) -> None:
+    """Compare-and-set on each generation; then the events and the endpoints' numbers, at once."""
+    rerouted: set[int] = set()
+    told: list[Event] = []
+    for row, cause, changes in found:
+        state = ReplicaState(changes["state"])
+        others = {name: value for name, value in changes.items() if name != "state"}
+        if state != row.state:
+            others["state_since"] = now
+        same = Replica.objects.filter(pk=row.pk, generation=row.generation)
+        if not REPLICAS.write(same, cause, state, **others):
+            continue
+        if _matters_for_routing(row.state, row.observed, changes):
+            rerouted.add(row.deployment.endpoint_id)
+        if state != row.state:
+            told.append(_event(row, changes))
+    if rerouted:
+        endpoint_generation_raise(rerouted)
+    events.record_all(told)
 
 
 def _matters_for_routing(state: str, observed: dict[str, Any], changes: dict[str, Any]) -> bool:
@@ -168,11 +177,11 @@ MESSAGES = {
 }
 
 
-def _record(row: Replica, before: str, changes: dict[str, Any]) -> None:
+def _event(row: Replica, changes: dict[str, Any]) -> Event:
     state = ReplicaState(changes["state"])
     verb, text = MESSAGES[state]
     severity = Event.Severity.INFO
-    if before == ReplicaState.READY and row.desired == Desired.RUNNING:
+    if row.state == ReplicaState.READY and row.desired == Desired.RUNNING:
         ended = changes.get("observed", {}).get("ended", "")
         cause = f"its runtime {ended}; " if ended else ""
         text = f"is no longer ready: {cause}it {text}"
@@ -182,7 +191,7 @@ def _record(row: Replica, before: str, changes: dict[str, Any]) -> None:
         severity = Event.Severity.ERROR
         text += f": {error['message']}" if error else ""
     deployment = row.deployment
-    events.record(
+    return Event(
         actor="system",
         verb=verb,
         subject=f"endpoint/{deployment.endpoint.name}",

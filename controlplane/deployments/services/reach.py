@@ -60,6 +60,7 @@ class Reach:
         others = (
             Replica.objects.exclude(node=self.node)
             .filter(theirs, observed__address=self.address, state__in=ANSWERING)
+            .filter(node__address=self.address)  # by an index: those above read all replicas
             .select_related("node")
         )
         for other in others:

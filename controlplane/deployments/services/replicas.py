@@ -34,17 +34,34 @@ def replicas_place(
     avoid: Iterable[str] = (),
     replaces: str = "",
     held_out: bool = False,
-) -> list[str]:
-    """New rows, one per (ordinal, node id), with the GPUs that are theirs; returns their ids.
+) -> list[Replica]:
+    """New rows, one per (ordinal, node id), with the GPUs that are theirs.
 
     ``held_out``: they get no requests before ``replicas_admit``."""
+    rows, told = replicas_write(
+        deployment, assigned, now, avoid=avoid, replaces=replaces, held_out=held_out
+    )
+    events.record_all(told)
+    return rows
+
+
+def replicas_write(
+    deployment: Deployment,
+    assigned: Iterable[tuple[int, str]],
+    now: datetime,
+    *,
+    avoid: Iterable[str] = (),
+    replaces: str = "",
+    held_out: bool = False,
+) -> tuple[list[Replica], list[Event]]:
+    """As ``replicas_place``, for who has more to record: the events are the caller's to write."""
     pairs, avoid = list(assigned), list(avoid)
     if not pairs:
-        return []
+        return [], []
     gpus = gpus_give(deployment, [node_id for _, node_id in pairs], now, avoid)
     nodes = {node_id for _, node_id in pairs}
     node_generation_raise(nodes)
-    told = Node.objects.only("name", "desired_generation").in_bulk(nodes)
+    told = Node.objects.in_bulk(nodes)
     rows = [
         Replica(
             id=secrets.token_hex(8),
@@ -62,7 +79,7 @@ def replicas_place(
         for (ordinal, node_id), given in zip(pairs, gpus, strict=True)
     ]
     Replica.objects.bulk_create(rows)
-    events.record_all(
+    placed = [
         _event(
             deployment,
             "replica.placed",
@@ -70,14 +87,16 @@ def replicas_place(
             row,
         )
         for row in rows
-    )
-    return [row.id for row in rows]
+    ]
+    return rows, placed
 
 
 def replicas_admit(replica_ids: Iterable[str]) -> None:
     """They get their part of the requests from now on, if they did not before."""
     rows = Replica.objects.filter(pk__in=list(replica_ids), held_out=True)
     endpoints = list(rows.values_list("deployment__endpoint_id", flat=True).distinct())
+    if not endpoints:
+        return
     rows.update(held_out=False)
     endpoint_generation_raise(endpoints)
 

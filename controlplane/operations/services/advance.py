@@ -4,6 +4,7 @@ Called by beat and directly by whatever changes something, several at once if it
 step is decided on values and applied in one transaction that only the first writer gets through.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,13 +15,14 @@ from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.jobs import enqueue_on_commit
+from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
-from controlplane.deployments.services.locks import endpoint_lock
+from controlplane.deployments.services.locks import endpoint_hold
 from controlplane.deployments.services.replicas import (
     replicas_admit,
-    replicas_place,
     replicas_retire,
     replicas_stop,
+    replicas_write,
 )
 from controlplane.deployments.services.traffic import shares_write
 from controlplane.deployments.traffic import traffic_shift, traffic_without
@@ -62,37 +64,38 @@ class Overtaken(Exception):
     """Another pass has moved the row since it was read; nothing was written."""
 
 
-def operation_advance(operation: Operation, *, now: datetime) -> None:
-    """Take all the steps that can be taken now. ``operation`` is as it was read a moment ago: what
-    has become of it since shows when a step is to be written."""
-    found: Operation | None = operation
+def operation_advance(operation: Operation, *, now: datetime) -> Operation:
+    """Take all the steps that can be taken now; returns the operation as the last of them left it.
+
+    ``operation`` is as it was read a moment ago: what has become of it since shows when a step is
+    to be written.
+    """
+    found = operation
     for _ in range(MAX_STEPS):
-        if found is None:
-            return
-        case = facts.case_load(found, now)
+        if found.state not in ACTIVE:
+            break
+        deployment = facts.deployment_of(found)
+        case = facts.case_load(found, deployment, now)
         step = operation_step(case)
         if _rests(case, step):
-            return
+            break
         try:
-            _apply(found, step, now)
+            rests = _apply(found, deployment, case, step, now)
         except Overtaken:
-            pass
+            newer = Operation.objects.filter(pk=operation.pk).first()
+            if newer is None:
+                break
+            found = newer
         else:
-            case = replace(case, stages=step.stages)
-            # why: nothing but the stages is new, and what moves the rest on comes here itself
-            if not step.actions and _rests(case, operation_step(case)):
-                return
-        found = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).first()
+            if found.state not in ACTIVE:
+                found.refresh_from_db()  # what ends it writes more than its steps
+            if rests:
+                break
+    return found
 
 
 def _rests(case: Case, step: Step) -> bool:
     return step.stages == case.stages and not step.actions
-
-
-def advanced(operation: Operation, now: datetime) -> Operation:
-    operation_advance(operation, now=now)
-    operation.refresh_from_db()
-    return operation
 
 
 def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operation:
@@ -101,7 +104,7 @@ def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operati
     Raises OperationNotFound, OperationFinished.
     """
     _cancel_request(operation_id=operation_id, actor=actor)
-    return advanced(operation_get(operation_id), now)
+    return operation_advance(operation_get(operation_id), now=now)
 
 
 @transaction.atomic
@@ -166,7 +169,7 @@ def _waiting(operation_id: str) -> Operation | None:
     asked = Operation.objects.filter(pk=operation_id).first()
     if asked is None:
         return None
-    endpoint_lock(asked.endpoint)
+    endpoint_hold(asked.endpoint)
     operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
     return None if operation and "candidate_answer" in operation.parameters else operation
 
@@ -180,8 +183,12 @@ def _answer_keep(operation: Operation, kept: dict[str, Any]) -> None:
 
 
 @transaction.atomic
-def _apply(operation: Operation, step: Step, now: datetime) -> None:
-    endpoint_lock(operation.endpoint)
+def _apply(
+    operation: Operation, deployment: Deployment | None, case: Case, step: Step, now: datetime
+) -> bool:
+    """Write the step into the database and into ``operation``, which is then the row that was
+    written. Whether nothing more can be done now: what moves it on comes here itself."""
+    endpoint_hold(operation.endpoint)
     before = {data["name"]: data["status"] for data in operation.stages}
     claimed = OPERATIONS.move(
         operation,
@@ -193,23 +200,29 @@ def _apply(operation: Operation, step: Step, now: datetime) -> None:
     )
     if not claimed:
         raise Overtaken
-    for stage in step.stages:
-        if stage.status == StageStatus.SUCCEEDED and before.get(stage.name) != stage.status:
-            _record_stage(operation, stage)
+    operation.revision += 1
+    told = _stage_events(operation, step.stages, before)
+    case = replace(case, stages=step.stages)
+    only = step.actions[0] if len(step.actions) == 1 else None
+    if isinstance(only, Place) and deployment is not None:
+        return _place(operation, deployment, only, case, told)
+    events.record_all(told)
+    if not step.actions:
+        return _rests(case, operation_step(case))
+    if isinstance(only, Route):
+        generation = _route(operation, now)
+        return _onward(operation, replace(case, route_generation=generation))
     for action in step.actions:
         _act(operation, action, now)
+    return False
 
 
 def _act(operation: Operation, action: Action, now: datetime) -> None:
     match action:
-        case Place(assigned):
-            _place(operation, assigned, now)
         case Stop(replica_ids) if operation.kind in DELETIONS:
             replicas_stop(replica_ids)  # nothing is routed there any more
         case Stop(replica_ids):
             replicas_retire(replica_ids, now)
-        case Route():
-            _route(operation, now)
         case Reach() | AskCandidate():
             _ask(operation, action, now)
         case Finish():
@@ -218,20 +231,43 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
             completion.operation_fail(operation, failure, now)
         case Cancel():
             completion.operation_end_canceled(operation, now)
-        case Restart() | Rest() | Move() | Retire() | Remove():
-            raise AssertionError(f"{action} belongs to upkeep, not to an operation")
+        case Place() | Route() | Restart() | Rest() | Move() | Retire() | Remove():
+            raise AssertionError(f"{action} is no action among others of an operation")
 
 
-def _place(operation: Operation, assigned: tuple[tuple[int, str], ...], now: datetime) -> None:
-    rows = Deployment.objects.select_related("endpoint", "revision__instance_type")
-    deployment = rows.get(endpoint__name=operation.endpoint, name=operation.deployment)
+def _place(
+    operation: Operation, deployment: Deployment, action: Place, case: Case, told: list[Event]
+) -> bool:
+    """Place them, and go on to the stage that waits for their nodes: nobody knows more of them
+    than what was written here. Whether it got there. ``told``: what comes before in the log.
+
+    Whoever changes what the deployment runs ends its operation first, so that ``deployment``, read
+    after the operation, is as it was when the step was claimed.
+    """
     asks = asks_first(operation)
-    placed = replicas_place(deployment, assigned, now, held_out=asks)
+    placed, news = replicas_write(deployment, action.assigned, case.now, held_out=asks)
+    told = [*told, *news]
+    ids = [row.pk for row in placed]
     for name in ("replica_ids", "placed_ids"):
-        operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
+        operation.parameters[name] = [*operation.parameters.get(name, []), *ids]
     operation.parameters["route_generation"] = None
     gate_forget(operation.parameters)
-    _parameters_save(operation)
+    return _onward(operation, facts.case_placed(case, placed), told)
+
+
+def _onward(operation: Operation, case: Case, told: Sequence[Event] = ()) -> bool:
+    """Save parameters, and the stages that ``case`` leads to where it only waits from there on.
+    Whether it does."""
+    step = operation_step(case)
+    if step.actions:
+        events.record_all(told)
+        _parameters_save(operation)
+        return False
+    before = {data["name"]: data["status"] for data in operation.stages}
+    operation.stages = [stage_data(stage) for stage in step.stages]
+    events.record_all([*told, *_stage_events(operation, step.stages, before)])
+    _parameters_save(operation, stages=operation.stages)
+    return True
 
 
 def _ask(operation: Operation, action: Reach | AskCandidate, now: datetime) -> None:
@@ -251,8 +287,9 @@ def _ask(operation: Operation, action: Reach | AskCandidate, now: datetime) -> N
     _parameters_save(operation)
 
 
-def _route(operation: Operation, now: datetime) -> None:
-    """Move the traffic and note which generation of the endpoint gateways have to confirm."""
+def _route(operation: Operation, now: datetime) -> int:
+    """Move the traffic; returns the generation of the endpoint that gateways have to confirm, which
+    ``operation`` keeps once it is saved."""
     endpoint = Endpoint.objects.get(name=operation.endpoint)
     if operation.kind == OperationKind.DELETE_ENDPOINT:
         traffic: dict[str, int] = {}
@@ -276,17 +313,29 @@ def _route(operation: Operation, now: datetime) -> None:
         watched=not leaving and any(endpoint.traffic.values()),
         operation=operation.id,
     )
-    endpoint.refresh_from_db(fields=["generation"])
-    operation.parameters["route_generation"] = endpoint.generation
-    _parameters_save(operation)
+    generation = Endpoint.objects.values_list("generation", flat=True).get(pk=endpoint.pk)
+    operation.parameters["route_generation"] = generation
+    return generation
 
 
-def _parameters_save(operation: Operation) -> None:
-    Operation.objects.filter(pk=operation.pk).update(parameters=operation.parameters)
+def _parameters_save(operation: Operation, **fields: Any) -> None:
+    rows = Operation.objects.filter(pk=operation.pk)
+    rows.update(parameters=operation.parameters, **fields)
 
 
-def _record_stage(operation: Operation, stage: Stage) -> None:
-    events.record(
+def _stage_events(
+    operation: Operation, stages: tuple[Stage, ...], before: dict[str, str]
+) -> list[Event]:
+    """One for each that succeeded now; ``before``: name -> status."""
+    return [
+        _stage_event(operation, stage)
+        for stage in stages
+        if stage.status == StageStatus.SUCCEEDED and before.get(stage.name) != stage.status
+    ]
+
+
+def _stage_event(operation: Operation, stage: Stage) -> Event:
+    return Event(
         actor="system",
         verb="operation.stage_succeeded",
         subject=f"endpoint/{operation.endpoint}",

@@ -36,7 +36,7 @@ from controlplane.nodes.types import LEISURE_S
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import may_take_back, operations_active
 from controlplane.operations.services import facts
-from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.loads import Pace, load_of
 from controlplane.operations.services.operations import describe
 from controlplane.operations.services.quotas import replicas_within
@@ -167,7 +167,7 @@ def _look(row: Deployment, tracks: dict[str, Track], pace: Pace, now: datetime) 
             return Blocked("OperationInProgress", LOOKED_AT)
         _tell_blocked(row, known, blocked)
     if operation is not None:
-        advanced(operation, now)
+        operation_advance(operation, now=now)
     return blocked
 
 

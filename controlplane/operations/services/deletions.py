@@ -12,7 +12,7 @@ from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import DELETIONS
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services import completion
-from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.operations import nothing_rolls, operation_open
 from controlplane.operations.services.starting import unruled_check
 from controlplane.operations.types import OperationKind
@@ -60,4 +60,4 @@ def deployment_delete(
             actor=actor,
             now=now,
         )
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)

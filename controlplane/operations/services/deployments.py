@@ -8,7 +8,7 @@ from django.db import transaction
 from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import DeploymentHasTraffic, EndpointNotFound
 from controlplane.deployments.models import Deployment
-from controlplane.deployments.naming import endpoint_name_for
+from controlplane.deployments.naming import COLOURS, endpoint_name_for
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.deployments import deployment_update
 from controlplane.deployments.services.endpoints import endpoint_create
@@ -24,7 +24,7 @@ from controlplane.deployments.types import DeploymentState
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import operations_active
-from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.operations import (
     not_deleting,
     nothing_active,
@@ -65,17 +65,21 @@ def deploy(
     with transaction.atomic():
         version, revision, allowed = resolve_to_run(spec)
         name = endpoint or endpoint_name_for(spec.model)
-        row = endpoint_lock(name) or endpoint_create(
-            name=name, actor=actor, now=now, project=version.model.project_name, field="endpoint"
-        )
+        row = endpoint_lock(name)
+        fresh = row is None  # nothing is to be found at it
+        if row is None:
+            row = endpoint_create(
+                name=name, actor=actor, now=now, project=version.model.project_name,
+                field="endpoint",
+            )  # fmt: skip
         not_deleting(row)
-        under_way = list(operations_active(name))
+        under_way = [] if fresh else list(operations_active(name))
         for running in under_way:
             if is_same(running, row, deployment, spec, version, revision):
                 return running
-        if _moves_traffic(spec):
+        if _moves_traffic(spec) and not fresh:
             nothing_active(name)
-        existing = running_as_asked(row, deployment, spec, version, revision)
+        existing = None if fresh else running_as_asked(row, deployment, spec, version, revision)
         if existing is not None:
             # the same model runs there already: only the difference is made up
             count = (existing.instance_count if existing.autoscale else 0) or 1
@@ -90,13 +94,13 @@ def deploy(
                 first=first_traffic(spec.traffic, spec.rollout, golden),
             )
         else:
-            chosen = deployment or colour_free(row, under_way)
+            chosen = deployment or (COLOURS[0] if fresh else colour_free(row, under_way))
             rollout_check(row, chosen, spec.rollout)
             operation = deployment_place(
                 row, chosen, spec, version, revision, allowed, actor, now,
-                replace=True, field="deployment", golden=golden,
+                replace=True, field="deployment", golden=golden, fresh=fresh,
             )  # fmt: skip
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def deployment_create(
@@ -127,7 +131,7 @@ def deployment_create(
             row, chosen, spec, version, revision, allowed, actor, now,
             replace=replace, golden=golden,
         )  # fmt: skip
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def _moves_traffic(spec: Spec) -> bool:
@@ -149,7 +153,7 @@ def deployment_scale(
                 hints=("Retry its deployment first.",),
             )
         operation = scaling_open(row, instance_count, actor, now)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def deployment_pause(
@@ -174,7 +178,7 @@ def deployment_pause(
         if row.paused:
             raise AsItIs(f"{name} is paused already.")
         operation = scaling_open(row, 0, actor, now)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
@@ -186,7 +190,7 @@ def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) ->
         if row.instance_count:
             raise AsItIs(f"{name} is not paused.")
         operation = scaling_open(row, row.paused_count or 1, actor, now)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
@@ -203,7 +207,7 @@ def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -
         operation = scaling_open(
             row, row.instance_count, actor, now, kind=kind, idle=not row.paused
         )
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 @transaction.atomic

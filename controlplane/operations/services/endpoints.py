@@ -26,7 +26,7 @@ from controlplane.deployments.types import EndpointState
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import copies_roll, operations_active
 from controlplane.operations.services import completion
-from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.operations import (
     in_the_way,
     not_deleting,
@@ -131,7 +131,7 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
             actor=actor,
             now=now,
         )
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 @transaction.atomic

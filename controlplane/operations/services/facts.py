@@ -34,11 +34,10 @@ from controlplane.registry.stores import blob_store
 SHOWN_LINE = 200  # characters of what a node's installer says
 
 
-def case_load(operation: Operation, now: datetime) -> Case:
-    """Everything one step of this operation looks at, read now."""
+def case_load(operation: Operation, deployment: Deployment | None, now: datetime) -> Case:
+    """Everything one step of this operation looks at, read now; ``deployment`` is its own."""
     kind = OperationKind(operation.kind)
     stages = tuple(stage_from(data) for data in operation.stages)
-    deployment = _deployment(operation)
     endpoint = (
         deployment.endpoint
         if deployment
@@ -78,6 +77,18 @@ def case_load(operation: Operation, now: datetime) -> Case:
     )
 
 
+def case_placed(case: Case, rows: list[Replica]) -> Case:
+    """``case`` with replicas that have been placed since, of which nobody has said a word."""
+    ids = {row.pk for row in rows}
+    placed = (*case.replicas, *replica_facts(rows, own=ids, now=case.now))
+    return replace(
+        case,
+        replicas=tuple(sorted(placed, key=lambda one: (one.ordinal, one.id))),
+        chosen=Chosen(),
+        route_generation=None,
+    )
+
+
 def _refusal(operation: Operation, endpoint: Endpoint | None) -> Failure | None:
     """What a gateway left out of the generation that the operation waits for, or of a later one."""
     generation = operation.parameters.get("route_generation")
@@ -94,10 +105,11 @@ def _refusal(operation: Operation, endpoint: Endpoint | None) -> Failure | None:
     return None
 
 
-def _deployment(operation: Operation) -> Deployment | None:
+def deployment_of(operation: Operation) -> Deployment | None:
+    """With all that its replicas need; None where it is gone, or the endpoint is meant."""
     return (
         Deployment.objects.select_related(
-            "endpoint", "revision__model_version", "revision__instance_type"
+            "endpoint__project", "revision__model_version", "revision__instance_type"
         )
         .filter(endpoint__name=operation.endpoint, name=operation.deployment)
         .first()

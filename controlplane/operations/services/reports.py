@@ -23,6 +23,7 @@ from controlplane.deployments.types import DeploymentState, Desired
 from controlplane.nodes.claims import MOST_SHOWN, Violation
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
+from controlplane.operations.models import Operation
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.draining import drains_advance
@@ -51,8 +52,9 @@ def node_report(
     sweeps_observe(node, report.loads, now)
     if touched:
         changed = [row.deployment for row in rows if row.deployment_id in touched]
-        for name in sorted({deployment.endpoint.name for deployment in changed}):
-            endpoint_advance(name=name, now=now)
+        names = {deployment.endpoint.name for deployment in changed}
+        for operation in sorted(operations_active().filter(endpoint__in=names), key=_by_endpoint):
+            operation_advance(operation, now=now)
         settled = Deployment.objects.filter(
             pk__in=touched, provisioning_state=DeploymentState.SUCCEEDED
         )
@@ -68,6 +70,10 @@ def node_report(
         heartbeat_interval_s=pace.report_s,
         refused=tuple(str(violation) for violation in violations[:MOST_SHOWN]),
     )
+
+
+def _by_endpoint(operation: Operation) -> str:
+    return operation.endpoint
 
 
 def endpoint_advance(*, name: str, now: datetime) -> None:

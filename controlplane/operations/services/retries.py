@@ -20,7 +20,7 @@ from controlplane.operations.errors import OperationFinished
 from controlplane.operations.models import Operation
 from controlplane.operations.reconcile import DELETIONS
 from controlplane.operations.selectors import operation_get
-from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.completion import operations_supersede
 from controlplane.operations.services.operations import not_deleting, nothing_active
 from controlplane.operations.services.rolling_updates import rolled
@@ -77,7 +77,7 @@ def operation_retry(
             operation = _roll_again(row, template, old, actor, now, golden)
         else:
             operation = scaling_open(row, wanted, actor, now, first=first)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def _revision_rolled(old: Operation, row: Deployment) -> DeploymentRevision | None:

@@ -26,7 +26,7 @@ from controlplane.deployments.spec import Spec
 from controlplane.deployments.types import DeploymentState, Desired
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
-from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.advance import operation_advance
 from controlplane.operations.services.operations import nothing_active
 from controlplane.operations.services.starting import (
     deployment_start,
@@ -98,7 +98,7 @@ def deployment_roll(
         row.save(update_fields=["instance_count", "paused_count", "updated_at"])
         revision_record(row, replace(wanted, allow_code=allowed), author=actor, cause="updated")
         operation = rolled(row, current.number, actor, now, previous_count=count, golden=golden)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def rolled(
@@ -149,7 +149,7 @@ def deployment_rollback(
         template = replace(template_of(wanted), allow_code=allowed)
         revision_record(row, template, author=actor, cause=f"rollback to {wanted.number}")
         operation = rolled(row, current.number, actor, now)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)
 
 
 def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
@@ -166,4 +166,4 @@ def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -
         # why a revision: it tells the fresh replicas from those of before
         revision_record(row, template_of(current), author=actor, cause="restarted")
         operation = rolled(row, current.number, actor, now)
-    return advanced(operation, now)
+    return operation_advance(operation, now=now)

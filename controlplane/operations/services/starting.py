@@ -151,12 +151,16 @@ def deployment_place(
     replace: bool,
     field: str = "name",
     golden: GoldenGate = GoldenGate.ASK,
+    fresh: bool = False,
 ) -> Operation:
     """A row for ``name``, new or taken over, and the operation that brings it up; ``field`` is
-    where the caller's name stands, for the refusal."""
+    where the caller's name stands, for the refusal; ``fresh``: the caller has just made the
+    endpoint, so that nothing is there."""
     name_check(name, field=field)
-    nothing_active(endpoint.name, name)
-    row = endpoint.deployments.select_related("revision").filter(name=name).first()
+    row = None
+    if not fresh:
+        nothing_active(endpoint.name, name)
+        row = endpoint.deployments.select_related("revision").filter(name=name).first()
     template = ReplicaTemplate(
         model_version=version,
         config_revision=revision,

@@ -3,6 +3,7 @@
 import secrets
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -46,3 +47,14 @@ def test_labels_that_the_agent_says_hold_until_somebody_sets_others(admin_api: A
     assert selectors.labels_of(node.row()) == {"pool": "gpu", "zone": "b"}
     admin_api.patch("/api/v1/nodes/a", {"labels": {"zone": "c"}}, format="json")
     assert selectors.labels_of(node.row()) == {"pool": "gpu", "zone": "c"}
+
+
+def test_who_else_has_an_address_is_looked_up_and_not_read_from_all_reports() -> None:
+    Node.objects.create(id="a", name="one", info={"address": "10.0.0.1"})
+    if connection.vendor == "postgresql":  # of a small table it reads all by itself
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+    rows = Node.objects.filter(address="10.0.0.1")
+    assert [row.name for row in rows] == ["one"]
+    assert "node_address" in rows.explain()
+    assert "node_draining" in Node.objects.filter(drain_deadline_at__isnull=False).explain()
