@@ -2,7 +2,7 @@
 
 from django.db import models
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Left
 
 from controlplane.core.authorities import AuthorityRow
 from controlplane.core.models import Stamped
@@ -28,9 +28,10 @@ class Node(Stamped):
         output_field=models.BigIntegerField(null=True),
         db_persist=True,
     )
-    # of ``info`` as well, to be looked up: no report may read what all other nodes have said
+    # of ``info`` as well, to be looked up: no report may read what all other nodes have said.
+    # No more than an address has: a node may say anything, and an index takes no long texts.
     address = models.GeneratedField(
-        expression=KT("info__address"),
+        expression=Left(KT("info__address"), 64),
         output_field=models.TextField(null=True),
         db_persist=True,
     )

@@ -5,17 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from django.db.models import (
-    Count,
-    Exists,
-    OuterRef,
-    Prefetch,
-    Q,
-    QuerySet,
-    Subquery,
-    Sum,
-    Value,
-)
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
@@ -196,8 +186,7 @@ def version_get(name: str, version: str | int) -> ModelVersion:
 
 
 def version_named(name: str, version: str | int) -> ModelVersion:
-    """As ``version_get``, and what it holds alone: nobody asks who uses it. Raises
-    ModelNotFound."""
+    """As ``version_get``, and what it holds alone. Raises ModelNotFound."""
     rows = ModelVersion.objects.select_related("model").prefetch_related("repo_models")
     rows = rows.filter(model__name=name)
     return _version_of(rows, name, version)

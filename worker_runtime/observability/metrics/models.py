@@ -318,7 +318,8 @@ def _gauges(models: Models) -> Iterator[Family]:
 
 def _waiting(model: ModelSource) -> int:
     """Requests in its queues: here, and in copies in other processes."""
-    return model.scheduler.pending + sum(model.statistics.elsewhere.values())
+    waiting: int = model.scheduler.pending + sum(model.statistics.elsewhere.values())
+    return waiting
 
 
 def _plain(family: Family, models: Models, value: Callable[[Any], float]) -> Iterator[Family]:
