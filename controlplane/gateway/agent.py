@@ -239,6 +239,8 @@ class GatewayAgent:
             self._restore()
             self._timers.retry = now + RETRY_REFUSED_S
         self._timers.report = self._timers.report_anew = now
+        if self._wanted is not snapshot:  # it came while Envoy was waited for: it is next, at once
+            self._timers.poll, self._timers.retry = now, 0.0
 
     def _apply(self, snapshot: GatewaySnapshot) -> None:
         began = time.monotonic()

@@ -8,7 +8,7 @@ MAX_BACK_OFF_S = 8.0
 TICK_S = 0.25  # between looks at all duties while the control plane is left alone
 LONGEST_REST_S = 1.0  # between them, else
 LEAST_REST_S = 0.01
-WINDOW_S = 0.5  # in which being woken makes us poll twice at most
+WINDOW_S = 0.5  # in which being woken makes us poll three times at most
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Timers:
 
     poll: float = 0.0
     retry: float = 0.0  # of a snapshot that was refused as a whole
-    polled: tuple[float, float] = (float("-inf"), float("-inf"))  # when it was done, the last twice
+    polled: tuple[float, float, float] = (float("-inf"),) * 3  # when it was done, the last times
     report: float = 0.0
     report_anew: float = 0.0  # also when it says what the last one said
     sample: float = 0.0
@@ -50,13 +50,14 @@ class Timers:
     sample_interval_s: float = 2.0
 
     def has_polled(self, now: float, again_s: float) -> None:
-        self.polled, self.poll = (self.polled[1], now), now + again_s
+        self.polled, self.poll = (*self.polled[1:], now), now + again_s
 
     def woken(self) -> None:
-        """Poll soon: twice at most in ``WINDOW_S``, however often we are woken.
+        """Poll soon: three times at most in ``WINDOW_S``, however often we are woken.
 
         why not one by one in even steps: what requests wait for often follows right behind what
-        they do not, a replica that is ready behind one that is placed.
+        they do not, a replica that is ready behind one that is placed, or behind a poll by time,
+        and its route behind that.
         """
         self.poll = min(self.poll, self.polled[0] + WINDOW_S)
         # why these: what is new may be a number alone, which we confirm without anything to apply,

@@ -9,12 +9,12 @@ from controlplane.gateway.duties import Timers
     ("polls", "woken_at", "due"),
     [
         ([0.0], 1.0, 1.0),
-        ([0.0, 1.0], 1.0, 1.0),
-        ([1.0, 1.1], 1.2, 1.5),
-        ([0.9, 1.0, 1.4], 1.4, 1.5),
+        ([0.0, 1.0, 1.1], 1.1, 1.1),
+        ([1.0, 1.1, 1.2], 1.3, 1.5),
+        ([0.9, 1.0, 1.1, 1.4], 1.4, 1.5),
     ],
 )
-def test_of_being_woken_come_two_polls_in_half_a_second(
+def test_of_being_woken_come_three_polls_in_half_a_second(
     polls: list[float], woken_at: float, due: float
 ) -> None:
     timers = Timers()
