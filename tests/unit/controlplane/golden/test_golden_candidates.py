@@ -181,13 +181,8 @@ def test_one_that_is_under_way_by_then_goes_on(
 
 
 def test_it_is_asked_again_where_the_job_was_lost_and_not_for_ever(
-    api: APIClient, serving: SimulatedNode, monkeypatch: pytest.MonkeyPatch
+    api: APIClient, serving: SimulatedNode, sent: list[str]
 ) -> None:
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "controlplane.operations.services.advance.enqueue_on_commit",
-        lambda name, **_: sent.append(name),
-    )
     operation = ready(api, serving)
     now = timezone.now()
     operations_tick(now=now + timedelta(seconds=5))
@@ -209,13 +204,8 @@ def tick_while_nodes_report(now: datetime) -> None:
 
 
 def test_time_counts_once_the_job_has_begun(
-    api: APIClient, serving: SimulatedNode, monkeypatch: pytest.MonkeyPatch
+    api: APIClient, serving: SimulatedNode, sent: list[str]
 ) -> None:
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "controlplane.operations.services.advance.enqueue_on_commit",
-        lambda name, **_: sent.append(name),
-    )
     operation = ready(api, serving)
     began = timezone.now() + timedelta(minutes=8)
     assert candidate_begin(operation_id=operation, now=began)

@@ -320,14 +320,9 @@ def test_what_is_not_answered_is_asked_again_and_then_the_end(
     api: APIClient,
     serving: SimulatedNode,
     candidate: Candidate,
-    monkeypatch: pytest.MonkeyPatch,
+    sent: list[str],
 ) -> None:
     golden()
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "controlplane.operations.services.advance.enqueue_on_commit",
-        lambda name, **_: sent.append(name),
-    )
     candidate.silent = True
     operation = settled(UPDATES["patch"](api, ""), serving)
     now = timezone.now()
@@ -347,14 +342,9 @@ def test_what_is_not_answered_is_asked_again_and_then_the_end(
 
 
 def test_where_nobody_asks_that_is_the_reason(
-    api: APIClient, serving: SimulatedNode, monkeypatch: pytest.MonkeyPatch
+    api: APIClient, serving: SimulatedNode, sent: list[str]
 ) -> None:
     golden()
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "controlplane.operations.services.advance.enqueue_on_commit",
-        lambda name, **_: sent.append(name),
-    )
     operation = settled(deploy(api), serving)
     now = timezone.now()
     operations_tick(now=now + timedelta(seconds=50))
@@ -370,15 +360,14 @@ def test_where_nobody_asks_that_is_the_reason(
 
 
 def test_of_two_jobs_one_asks(
-    api: APIClient, serving: SimulatedNode, candidate: Candidate, monkeypatch: pytest.MonkeyPatch
+    api: APIClient,
+    serving: SimulatedNode,
+    candidate: Candidate,
+    monkeypatch: pytest.MonkeyPatch,
+    sent: list[str],
 ) -> None:
     """One that waits behind models that are taken in is sent again: both come at once then."""
     golden()
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "controlplane.operations.services.advance.enqueue_on_commit",
-        lambda name, **_: sent.append(name),
-    )
     operation = settled(deploy(api), serving)
     tick_while_nodes_report(timezone.now() + timedelta(minutes=4))
     assert sent == ["golden.candidate"] * 2
@@ -396,14 +385,9 @@ def test_of_two_jobs_one_asks(
 
 
 def test_time_counts_once_a_job_has_begun(
-    api: APIClient, serving: SimulatedNode, candidate: Candidate, monkeypatch: pytest.MonkeyPatch
+    api: APIClient, serving: SimulatedNode, candidate: Candidate, sent: list[str]
 ) -> None:
     golden()
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "controlplane.operations.services.advance.enqueue_on_commit",
-        lambda name, **_: sent.append(name),
-    )
     operation = settled(deploy(api), serving)
     began = timezone.now() + timedelta(minutes=8)
     assert candidate_begin(operation_id=operation, now=began)
